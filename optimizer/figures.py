@@ -20,7 +20,8 @@ from optimizer.joins.costing import SetRows
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
 from optimizer.memo.group import Group
-from optimizer.stats.estimator import Estimator, distinct_rows
+from optimizer.stats.estimator import Estimator, distinct_rows, inner_parts
+from optimizer.stats.region_parts import WiderRows
 from optimizer.stats.relation import RelationStats
 
 
@@ -52,9 +53,13 @@ class Figures:
         """Rows of the sets of an inner-join region, the same as `estimate` gives their join graphs. Compiled for the estimator
         of this project; one that overrides what it says of joins is asked for each set."""
         own = type(self.estimator)
-        single = all(len(leaf.stats.leaves) == 1 for leaf in leaves)  # else a leaf is a join that is estimated with the region
-        if single and own.estimate is Estimator.estimate and own.inner_region is Estimator.inner_region:
-            return self.estimator.region([leaf.stats for leaf in leaves], region.predicate)
+        if own.estimate is Estimator.estimate and own.inner_region is Estimator.inner_region:
+            stats = [leaf.stats for leaf in leaves]
+            if all(each.joined is None for each in stats):
+                return self.estimator.region(stats, region.predicate)
+            below, predicate = inner_parts(stats, region.predicate)
+            if len(below) == sum(len(each.leaves) for each in stats):
+                return WiderRows(self.estimator.region(below, predicate), below, stats)
         return _AskedRows(self.estimator, region, leaves)
 
     def _region(self, op: RegionGraph, inputs: Sequence[RelationStats]) -> RelationStats:
@@ -64,7 +69,7 @@ class Figures:
         for relation, stats in zip(column_ids(op.relations), inputs, strict=True):
             leaf = known.get(1 << relation)
             if leaf is None or leaf.stats is not stats:
-                leaf = _Estimated(LogicalProps(column_set(stats.columns), keys=stats.keys), stats)
+                leaf = _Estimated(stats.props or LogicalProps(column_set(stats.columns), keys=stats.keys), stats)
             leaves.append(leaf)
         return op.region.folded(op.relations, leaves, self._estimated, known).stats
 

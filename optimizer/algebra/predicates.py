@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from optimizer.algebra.columns import ColumnSet, union
 from optimizer.algebra.functions import MIRRORED
-from optimizer.algebra.scalars import BOOL, TRUE, Call, Literal, Predicate, Scalar
+from optimizer.algebra.scalars import BOOL, TRUE, Call, ColumnRef, Literal, Predicate, Scalar
 
 
 def conjuncts(scalar: Scalar) -> Iterator[Scalar]:
@@ -76,6 +76,16 @@ def compare(function: str, left: Scalar, right: Scalar) -> Scalar:
 def equality_sides(scalar: Scalar, left: ColumnSet, right: ColumnSet) -> tuple[Scalar, Scalar] | None:
     """(l, r) when `scalar` is an equality of a scalar over `left` columns and one over `right` columns, else None."""
     return _sides(scalar, left, right) if isinstance(scalar, Call) and scalar.function == "=" else None
+
+
+def equated(predicate: Predicate, left: ColumnSet, right: ColumnSet) -> ColumnSet:
+    """The `right` columns that the predicate equates with something of `left`."""
+    columns = 0
+    for conjunct in predicate:
+        match equality_sides(conjunct, left, right):
+            case _, ColumnRef() as column:
+                columns |= column.columns
+    return columns
 
 
 def key_sides(scalar: Scalar, left: ColumnSet, right: ColumnSet) -> tuple[Scalar, Scalar] | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
-from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
+from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set, union
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
@@ -28,7 +28,7 @@ from optimizer.algebra.logical import (
     Window,
 )
 from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin
-from optimizer.algebra.predicates import combined, conjunction
+from optimizer.algebra.predicates import conjunction, equated, predicate_columns
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
@@ -57,9 +57,15 @@ class Estimator:
         self._spools: dict[int, RelationStats] = {}  # by number, as they were estimated
         self._regions: dict[tuple[tuple[RelationStats, ...], Predicate], RegionRows] = {}
         self._around: dict[RelationStats, RegionParts] = {}  # the last region that was new with a leaf in it
+        self._distinct: dict[tuple[RelationStats, tuple[ColumnId, ...]], RelationStats] = {}
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         """The same result, bit by bit, for every expression of a group."""
+        stats = self._estimate(op, props, inputs)
+        stats.props = props
+        return stats
+
+    def _estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         match op:
             case Scan():
                 return self._scan(op, props)
@@ -76,9 +82,8 @@ class Estimator:
             case Project():
                 return self._project(op, props, inputs[0])
             case JoinGraph():
-                leaves = [leaf for stats in inputs for leaf in stats.leaves]
-                predicate = combined([*op.predicate, *(s for stats in inputs for s in stats.predicate)])
-                return self.inner_region(tuple(leaves), predicate, props)
+                leaves, predicate = inner_parts(inputs, op.predicate)
+                return self.inner_region(leaves, predicate, props)
             case Join():
                 return self._join(op, props, inputs[0], inputs[1])
             case MarkJoin():
@@ -87,6 +92,8 @@ class Estimator:
                 return self._single_join(op, props, inputs[0], inputs[1])
             case Apply():
                 return self._apply(op, props, inputs[0], inputs[1])
+            case Aggregate(keys, ()):
+                return self.distinct_values(inputs[0], keys, props)
             case Aggregate():
                 return self._aggregate(op, props, inputs[0])
             case GroupingSets():
@@ -185,7 +192,9 @@ class Estimator:
                 figures[item.id] = below.columns[item.value.id]
             else:
                 figures[item.id] = ColumnFigures(self._scalar_distinct(item.value, below), width=type_width(item.value.type))
-        return RelationStats(below.rows, figures, below.base_rows, props.keys)
+        if not op.narrows:
+            return RelationStats(below.rows, figures, below.base_rows, props.keys)
+        return RelationStats(below.rows, figures, below.base_rows, props.keys, below.leaves, below.predicate, True)
 
     def _scalar_distinct(self, scalar: Scalar, below: RelationStats) -> float:
         """Distinct values of a computed column: no more than combinations of its arguments, nor than rows."""
@@ -197,11 +206,27 @@ class Estimator:
         return max(1.0, min(ndv, max(below.rows, 1.0)))
 
     def _aggregate(self, op: Aggregate, props: LogicalProps, below: RelationStats) -> RelationStats:
-        rows = 1.0 if not op.keys else min(distinct_rows(below.ndvs(op.keys), below.rows), below.rows)
-        figures = {k: below.columns[k] for k in op.keys}
+        ndvs = distinct_counts(below, op.keys)
+        rows = 1.0 if not op.keys else distinct_rows(ndvs, below.rows)
+        figures = {k: below.columns[k].each_once(rows if len(op.keys) == 1 else None) for k in op.keys}
         for item in op.aggregates:
             figures[item.id] = ColumnFigures(max(1.0, rows), width=type_width(item.call.type))
-        return RelationStats(rows, figures, keys=props.keys)
+        base = max(rows, distinct_rows(ndvs, max(leaf.base_rows for leaf in below.leaves))) if op.keys else None
+        return RelationStats(rows, figures, base, props.keys)
+
+    def distinct_values(
+        self, below: RelationStats, keys: tuple[ColumnId, ...], props: LogicalProps | None = None
+    ) -> RelationStats:
+        """The distinct values of columns: one result for all who ask, so that it is one relation of a region."""
+        known = self._distinct.get((below, keys))
+        if known is None:
+            op = Aggregate(keys, ())
+            if props is None:
+                assert below.props is not None
+                props = op.derive_props((below.props,))
+            known = self._distinct[below, keys] = self._aggregate(op, props, below)
+            known.props = props
+        return known
 
     def _grouping_sets(self, op: GroupingSets, props: LogicalProps, below: RelationStats) -> RelationStats:
         """The rows of an Aggregate for each set; a key is NULL in the rows of the sets without it."""
@@ -209,7 +234,7 @@ class Estimator:
         with_key = dict.fromkeys((key.id for key in op.keys), 0.0)
         for each in op.sets:
             held = [key for key in op.keys if each >> key.id & 1]
-            groups = distinct_rows(below.ndvs(key.source for key in held), below.rows) if held else 1.0
+            groups = distinct_rows(distinct_counts(below, (key.source for key in held)), below.rows) if held else 1.0
             rows += groups
             for key in held:
                 with_key[key.id] += groups
@@ -272,12 +297,14 @@ class Estimator:
         return RelationStats(inputs[0].rows + STEPS * inputs[1].rows, union.columns, keys=props.keys)
 
     def _join(self, op: Join, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
-        if op.kind in (JoinKind.SEMI, JoinKind.ANTI):
+        if op.kind is JoinKind.SEMI and (found := self.semi_region(op.predicate, props, left, right)) is not None:
+            return found
+        if op.kind.left_only:
             share = semi_share(op.predicate, left, right)
             rows = left.rows * (share if op.kind is JoinKind.SEMI else 1.0 - share)
             return RelationStats(max(rows, 1e-3 * left.rows), left.columns, left.base_rows, props.keys)
-        predicate = conjunction((*left.predicate, *right.predicate, *op.predicate))
-        inner = self.inner_region((*left.leaves, *right.leaves), predicate, props)
+        leaves, predicate = inner_parts((left, right), op.predicate)
+        inner = self.inner_region(leaves, predicate, props)
         if op.kind is JoinKind.INNER:
             return inner
         left_unmatched = max(0.0, left.rows - min(left.rows, inner.rows)) if op.kind.keeps_left else 0.0
@@ -289,6 +316,24 @@ class Estimator:
         for column, f in right.columns.items():
             figures[column] = f.with_nulls(left_unmatched / rows) if left_unmatched else f
         return RelationStats(rows, figures, keys=props.keys)
+
+    def semi_region(
+        self, predicate: Predicate, props: LogicalProps, left: RelationStats, right: RelationStats
+    ) -> RelationStats | None:
+        """A semi-join as the inner join that it is, where it is one (`semi_join_to_inner_on_key`, `..._on_distinct`): both, and
+        either with more joined to it, have one estimate."""
+        if left.props is None or right.props is None or any(s.volatile for s in predicate):
+            return None
+        keys = equated(predicate, left.props.columns, right.props.columns)
+        if not keys:
+            return None
+        if not right.props.unique_on(keys):
+            if predicate_columns(predicate) & right.props.columns != keys:
+                return None
+            right = self.distinct_values(right, tuple(column_ids(keys)))
+        leaves, conjuncts = inner_parts((left, right), predicate)
+        found = self.inner_region(leaves, conjuncts, props)
+        return found if found.rows <= left.rows else RelationStats(left.rows, left.columns, left.base_rows, props.keys)
 
     def _mark_join(self, op: MarkJoin, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
         share = bounded(semi_share(op.predicate, left, right))
@@ -323,20 +368,12 @@ class Estimator:
 
     def inner_region(self, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> RelationStats:
         """The join of `leaves` under all conjuncts of `predicate`: a function of the two sets alone."""
-        ordered = tuple(sorted(leaves, key=lambda leaf: min(leaf.columns, default=-1)))
-        figures: dict[ColumnId, ColumnFigures] = {}
-        for leaf in ordered:
-            figures.update(leaf.columns)
-        around = self._around.get(ordered[0])
-        part = None if around is None else around.part(ordered, predicate)
+        around = self._around.get(leaves[0])
+        part = None if around is None else around.part(leaves, predicate)
         if around is None or part is None:
-            around, part = RegionParts(ordered, predicate, self.region(ordered, predicate)), (1 << len(ordered)) - 1
-            self._around.update(dict.fromkeys(ordered, around))
-        result = RelationStats(around.rows.rows(part), figures, None, props.keys, ordered, predicate)
-        counted = [leaf.distinct for leaf in ordered if leaf.distinct]
-        if counted:
-            result.distinct = {columns: ndv for each in counted for columns, ndv in each.items()}
-        return result
+            around, part = RegionParts(leaves, predicate, self.region(leaves, predicate)), (1 << len(leaves)) - 1
+            self._around.update(dict.fromkeys(leaves, around))
+        return region_stats(around.rows.rows(part), leaves, predicate, props)
 
     def region(self, leaves: Sequence[RelationStats], predicate: Predicate) -> RegionRows:
         """Rows of every subset of an inner-join region; `leaves[i]` is relation i. Kept: a group is estimated by the
@@ -345,6 +382,37 @@ class Estimator:
         if known is None:
             known = self._regions[tuple(leaves), predicate] = RegionRows(leaves, predicate, self.combine)
         return known
+
+
+def region_stats(rows: float, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> RelationStats:
+    """The figures of an inner join of so many rows, of those columns that it gives."""
+    figures: dict[ColumnId, ColumnFigures] = {}
+    for leaf in leaves:
+        figures.update(leaf.columns)
+    hides = len(figures) > props.columns.bit_count()
+    if hides:
+        figures = {c: f for c, f in figures.items() if props.columns >> c & 1}
+    result = RelationStats(rows, figures, None, props.keys, leaves, predicate, hides)
+    counted = [leaf.distinct for leaf in leaves if leaf.distinct]
+    if counted:
+        result.distinct = {columns: ndv for each in counted for columns, ndv in each.items()}
+    return result
+
+
+def inner_parts(inputs: Sequence[RelationStats], predicate: Predicate) -> tuple[tuple[RelationStats, ...], Predicate]:
+    """The relations of an inner join, by lowest column id, and its conjuncts. An input that hides columns which another has as
+    well is one relation."""
+    whole = set[RelationStats]()
+    if any(stats.hides for stats in inputs):
+        columns = [union(column_set(leaf.columns) for leaf in stats.leaves) for stats in inputs]
+        for i, stats in enumerate(inputs):
+            hidden = columns[i] & ~column_set(stats.columns)
+            if hidden and any(hidden & other for j, other in enumerate(columns) if j != i):
+                whole.add(stats)
+    leaves = [leaf for stats in inputs for leaf in ((stats,) if stats in whole else stats.leaves)]
+    leaves.sort(key=lambda leaf: min(leaf.columns, default=-1))
+    below = [s for stats in inputs if stats not in whole for s in stats.predicate]
+    return tuple(leaves), conjunction((*predicate, *below))
 
 
 _FEW_VALUES = {
@@ -374,6 +442,18 @@ def distinct_rows(ndvs: Sequence[float], rows: float) -> float:
     if d >= 1e12:
         return rows
     return min(rows, d * (1.0 - (1.0 - 1.0 / d) ** rows)) if d > 1 else min(rows, 1.0)
+
+
+def distinct_counts(below: RelationStats, keys: Iterable[ColumnId]) -> list[float]:
+    """Distinct counts whose product is how many combinations of `keys` there may be: of columns that no others of them determine,
+    each by its equal with the fewest values."""
+    if below.props is None:
+        return below.ndvs(keys)
+    columns, equivalents = below.columns, below.props.equivalents
+    kept = below.props.without_determined(column_set(keys))
+    return below.ndvs(
+        min((c for c in column_ids(equivalents(k)) if c in columns), key=lambda c: (columns[c].ndv, c)) for k in column_ids(kept)
+    )
 
 
 def semi_share(predicate: Predicate, left: RelationStats, right: RelationStats) -> float:

@@ -29,7 +29,7 @@ from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicat
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
-from optimizer.stats.estimator import Estimator
+from optimizer.stats.estimator import Estimator, region_stats
 from optimizer.stats.relation import ColumnFigures, RelationStats
 from optimizer.stats.relation_set import RelationSet, expression, joined, under_columns
 
@@ -46,6 +46,12 @@ class KnownRows(Estimator):
 
     def known(self, relations: RelationSet) -> float | None:
         """The rows of a set of relations, None where they are not known. A function of the set alone."""
+        return None
+
+    def semi_region(
+        self, predicate: Predicate, props: LogicalProps, left: RelationStats, right: RelationStats
+    ) -> RelationStats | None:
+        """None: a semi-join is a relation of its own, whose rows may be known."""
         return None
 
     def relation_set(self, tree: Tree) -> RelationSet:
@@ -95,16 +101,13 @@ class KnownRows(Estimator):
     def inner_region(self, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> RelationStats:
         if self._formulas or any(leaf.tree is None for leaf in leaves):
             return super().inner_region(leaves, predicate, props)
-        ordered = tuple(sorted(leaves, key=lambda leaf: min(leaf.columns, default=-1)))
-        region = _Region(self, ordered, predicate)
-        everything = (1 << len(ordered)) - 1
+        region = _Region(self, leaves, predicate)
+        everything = (1 << len(leaves)) - 1
         rows = region.known(everything)
         if rows is None:
             rows = region.from_parts()
-        figures: dict[ColumnId, ColumnFigures] = {}
-        for leaf in ordered:
-            figures.update(leaf.columns)
-        stats = RelationStats(rows, narrowed(figures, (), rows), None, props.keys, ordered, predicate)
+        stats = region_stats(rows, leaves, predicate, props)
+        stats.columns = narrowed(stats.columns, (), rows)
         stats.tree = region.tree(everything)
         return stats
 

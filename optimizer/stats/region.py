@@ -180,6 +180,7 @@ class _Entry(NamedTuple):
     within: float
     alone: float
     member: int
+    once: bool
 
 
 class _EqualityClass:
@@ -238,7 +239,7 @@ class _EqualityClass:
         share, several = 1.0, self._several
         on_leaves: dict[int, _OnLeaf] = {}
         for entries in self._linked(held):
-            for _, _, i, columns, _, within, _, _ in entries:
+            for _, _, i, columns, _, within, _, _, _ in entries:
                 share *= within
                 if several >> i & 1:
                     factors, equated = on_leaves.get(i, NOTHING)
@@ -246,7 +247,13 @@ class _EqualityClass:
             if self._found:
                 entries = self._told_by_keys(entries)
             share *= self._correction(entries)
-            for _, _, i, columns, factor, _, alone, _ in entries[1:]:
+            looks = next((entry for entry in entries if not entry.once), entries[0]) if entries[0].once else entries[0]
+            if looks is not entries[0]:
+                share *= looks.factor
+            for entry in entries[1:]:
+                if entry is looks:
+                    continue
+                _, _, i, columns, factor, _, alone, _, _ = entry
                 if several >> i & 1:
                     factors, equated = on_leaves[i]
                     on_leaves[i] = (*factors, (factor, columns)), equated
@@ -301,7 +308,9 @@ class _EqualityClass:
             # of two columns nobody knows which values they have in common, and a key of more columns has its own say
             silent = others or any(key & columns and key & ~columns for key in leaf.keys)
             member = -1 if silent else self._members.get(columns.bit_length() - 1, -1)
-            known = self._entries[columns] = _Entry(fewest, -leaf.base_rows, i, columns, factor, within, alone, member)
+            once = any(key and not key & ~columns for key in leaf.keys)
+            known = _Entry(fewest, -leaf.base_rows, i, columns, factor, within, alone, member, once)
+            self._entries[columns] = known
         return known
 
     def _correction(self, entries: Sequence[_Entry]) -> float:

@@ -1,10 +1,14 @@
-"""Inner joins that are a part of a region that was compiled before: the region has their rows already."""
+"""Regions within others: inner joins that are a part of a region that was compiled before, which has their rows already, and
+regions of which some relations are joins themselves, so that the relations of these are the region's."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimizer.algebra.columns import column_set
+import numpy as np
+import numpy.typing as npt
+
+from optimizer.algebra.columns import column_ids, column_set, union
 from optimizer.algebra.scalars import Predicate
 from optimizer.stats.region import RegionRows, Relations
 from optimizer.stats.relation import RelationStats
@@ -30,3 +34,30 @@ class RegionParts:
             columns |= own
         beyond = ~columns
         return s if tuple([each for each in self._predicate if not each.columns & beyond]) == predicate else None
+
+
+class WiderRows:
+    """Rows of sets of `inputs`, some of which are joins of `leaves`, the relations of `region`."""
+
+    __slots__ = ("_masks", "_region", "_rows")
+
+    def __init__(self, region: RegionRows, leaves: Sequence[RelationStats], inputs: Sequence[RelationStats]) -> None:
+        place = {leaf: i for i, leaf in enumerate(leaves)}
+        self._region, self._rows = region, [stats.rows for stats in inputs]
+        self._masks = [column_set(place[leaf] for leaf in stats.leaves) for stats in inputs]
+
+    def rows(self, s: Relations) -> float:
+        if not s & (s - 1):
+            return self._rows[s.bit_length() - 1]
+        return self._region.rows(union(self._masks[i] for i in column_ids(s)))
+
+    def vector(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        if max(self._masks) >= 1 << 62:
+            return np.array([self.rows(s) for s in sets.tolist()])
+        wide = np.zeros_like(sets)
+        for i, mask in enumerate(self._masks):
+            wide |= (sets >> i & 1) * mask
+        rows = self._region.vector(wide)
+        for i, own in enumerate(self._rows):
+            rows[sets == 1 << i] = own
+        return rows

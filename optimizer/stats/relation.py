@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import ColumnStats
@@ -45,17 +46,23 @@ class ColumnFigures:
         nulls = 1.0 - (1.0 - self.null_fraction) * (1.0 - fraction)
         return ColumnFigures(self.ndv, nulls, self.low, self.high, self.width, self.frequent, self.spread)
 
+    def each_once(self, rows: float | None) -> ColumnFigures:
+        """The same values, none more common than others. `rows`: how many there are, NULL one of them, where this is known."""
+        nulls = self.null_fraction if rows is None else min(self.null_fraction, 1.0 / max(1.0, rows))
+        return ColumnFigures(self.ndv, nulls, self.low, self.high, self.width)
+
 
 class RelationStats:
     """`rows`: estimated rows, may be below 1. `columns`: figures by column id.
 
     `base_rows`: rows of the stored table before any filter (of a scan), else `rows`. `joined` and `predicate`: the relations
-    that an inner-join region joins, by lowest column id, and its conjuncts in canonical order; None for another relation.
+    that an inner-join region joins, by lowest column id, and its conjuncts in canonical order; None for another relation. These
+    may have more columns than the region gives (`hides`): those of the right side of a semi-join, or left out by a projection.
     `distinct`: distinct combinations of stored columns of one table, as far as they were counted. `tree`: an expression that
-    gives these rows, kept by estimators that look rows up.
+    gives these rows, kept by estimators that look rows up. `props`: the relation's, where the default estimator made it.
     """
 
-    __slots__ = ("base_rows", "columns", "distinct", "joined", "keys", "predicate", "rows", "tree")
+    __slots__ = ("base_rows", "columns", "distinct", "hides", "joined", "keys", "predicate", "props", "rows", "tree")
 
     def __init__(
         self,
@@ -65,13 +72,15 @@ class RelationStats:
         keys: tuple[int, ...] = (),
         joined: tuple[RelationStats, ...] | None = None,
         predicate: Predicate = (),
+        hides: bool = False,
     ) -> None:
         self.rows, self.columns = rows, columns
         self.base_rows = rows if base_rows is None else base_rows
         self.keys = keys
-        self.joined, self.predicate = joined, predicate
+        self.joined, self.predicate, self.hides = joined, predicate, hides
         self.distinct: Mapping[ColumnSet, float] = NONE_KNOWN
         self.tree: Tree | None = None
+        self.props: LogicalProps | None = None
 
     @property
     def leaves(self) -> tuple[RelationStats, ...]:

@@ -27,7 +27,7 @@ from optimizer.algebra.logical import (
     Window,
 )
 from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin
-from optimizer.algebra.predicates import combined, conjunction
+from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
@@ -35,7 +35,7 @@ from optimizer.stats.bounded_filter import StoredColumn, filtered, stored_column
 from optimizer.stats.bounded_joins import InnerJoin
 from optimizer.stats.bounds import BoundedStats, Bounds, ColumnBounds, bounds_of
 from optimizer.stats.degrees import Steps, added, scaled, together
-from optimizer.stats.estimator import Estimator
+from optimizer.stats.estimator import Estimator, inner_parts, region_stats
 from optimizer.stats.relation import RelationStats
 
 SLACK = 1e-9  # sums of many roundings stay below this share
@@ -48,20 +48,22 @@ class UpperBound(Estimator):
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         if isinstance(op, JoinGraph) or (isinstance(op, Join) and op.kind is JoinKind.INNER):
-            leaves = tuple(leaf for stats in inputs for leaf in stats.leaves)
-            own = op.predicate
-            return self.inner_region(leaves, combined([*own, *(s for stats in inputs for s in stats.predicate)]), props)
+            leaves, predicate = inner_parts(inputs, op.predicate)
+            return self.inner_region(leaves, predicate, props)
         bounds = self._bounds(op, props, [bounds_of(stats) for stats in inputs], inputs)
         bounds.rows = whole(min(bounds.rows, 1.0) if props.at_most_one_row else bounds.rows)
         return BoundedStats(super().estimate(op, props, inputs), bounds)
 
+    def semi_region(
+        self, predicate: Predicate, props: LogicalProps, left: RelationStats, right: RelationStats
+    ) -> RelationStats | None:
+        """None: a semi-join has a bound of its own."""
+        return None
+
     def inner_region(self, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> RelationStats:
-        ordered = sorted(leaves, key=lambda leaf: min(leaf.columns, default=-1))
-        join, left_out = _inner_join([bounds_of(leaf) for leaf in ordered], predicate)
+        join, left_out = _inner_join([bounds_of(leaf) for leaf in leaves], predicate)
         bounds = Bounds(0.0 if left_out else whole(join.rows()), props, _JoinedColumns(join).describe)
-        columns = {id: figures for leaf in ordered for id, figures in leaf.columns.items()}
-        stats = RelationStats(bounds.rows, columns, None, props.keys, tuple(ordered), predicate)
-        return BoundedStats(stats, bounds)
+        return BoundedStats(region_stats(bounds.rows, leaves, predicate, props), bounds)
 
     def _bounds(
         self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[Bounds], stats: Sequence[RelationStats]

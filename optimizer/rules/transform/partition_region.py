@@ -45,10 +45,11 @@ class PartitionRegion(TransformationRule):
                     for left, right in ((a, b), (b, a)):
                         made = region.joins(left, right)
                         if made is not None:
-                            found.append(made.over(_part(region, left, leaf), _part(region, right, leaf)))
+                            found.append(made.over(region_part(region, left, leaf), region_part(region, right, leaf)))
                 return found
         return ()
 
 
-def _part(region: JoinRegion, s: Relations, leaf: dict[Relations, Node]) -> Node:
+def region_part(region: JoinRegion, s: Relations, leaf: dict[Relations, Node]) -> Node:
+    """A part of a region as a tree; `leaf`: of each of its relations, as a set."""
     return leaf[s] if s in leaf else Tree(RegionGraph(region, s), tuple(leaf[bit] for bit in bits(s)))

@@ -20,10 +20,10 @@ from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate
 from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import predicate_columns
+from optimizer.algebra.predicates import equated, predicate_columns
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
-from optimizer.rules.transform.semi_join_to_inner_on_key import equated, only
+from optimizer.rules.transform.semi_join_to_inner_on_key import only
 
 
 class SemiJoinToInnerOnDistinct(TransformationRule):
@@ -34,7 +34,7 @@ class SemiJoinToInnerOnDistinct(TransformationRule):
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(Join(JoinKind.SEMI, p), (a, b)) if not (context.settings.join_order or any(s.volatile for s in p)):
-                keys = equated(p, a, b)
+                keys = equated(p, a.columns, b.columns)
                 if keys and predicate_columns(p) & b.columns == keys and not b.props.unique_on(keys):
                     distinct = Tree(Aggregate(tuple(column_ids(keys)), ()), (b,))
                     return (only(a.columns, Tree(Join(JoinKind.INNER, p), (a, distinct)), context),)

@@ -20,9 +20,8 @@ from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Project
 from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import equality_sides
-from optimizer.algebra.scalars import ColumnRef, Predicate
-from optimizer.algebra.trees import Node, Tree
+from optimizer.algebra.predicates import equated
+from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
 
 
@@ -34,19 +33,9 @@ class SemiJoinToInnerOnKey(TransformationRule):
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(Join(JoinKind.SEMI, p), (a, b)) if not (context.settings.join_order or any(s.volatile for s in p)):
-                if b.props.unique_on(equated(p, a, b)):
+                if b.props.unique_on(equated(p, a.columns, b.columns)):
                     return (only(a.columns, Tree(Join(JoinKind.INNER, p), (a, b)), context),)
         return ()
-
-
-def equated(predicate: Predicate, a: Node, b: Node) -> ColumnSet:
-    """Columns of `b` that the predicate equates with something of `a`."""
-    columns = 0
-    for conjunct in predicate:
-        match equality_sides(conjunct, a.columns, b.columns):
-            case _, ColumnRef() as column:
-                columns |= column.columns
-    return columns
 
 
 def only(columns: ColumnSet, tree: Tree, context: RuleContext) -> Tree:
