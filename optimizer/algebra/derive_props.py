@@ -146,10 +146,12 @@ def join_props(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: 
     and of the other side those equivalences that hold within it (both columns turn NULL together)."""
     if kind is JoinKind.ANTI:
         return left
-    if kind is JoinKind.SEMI:
-        kept = filtered_props(left, tuple(c for c in predicate if not c.columns & ~left.columns))
-        extra = null_rejected(predicate) & left.columns
-        return LogicalProps(left.columns, kept.not_null | extra, left.keys, kept.constants, kept.equivalences, kept.dependencies)
+    if kind is JoinKind.SEMI:  # what holds of all pairs of rows that match holds of the left ones
+        pairs, columns = inner_join_props(predicate, (left, right)), left.columns
+        unique = minimal_keys([*left.keys, *(key for key in pairs.keys if not key & ~columns)])
+        equivalences = merge_equivalences(members & columns for members in pairs.equivalences)
+        kept = united([*kept_dependencies(pairs, columns), *key_dependencies(unique, columns)])
+        return LogicalProps(columns, pairs.not_null & columns, unique, pairs.constants & columns, equivalences, kept)
     if kind is JoinKind.INNER:
         return inner_join_props(predicate, (left, right))
     columns = left.columns | right.columns
