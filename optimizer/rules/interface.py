@@ -129,9 +129,9 @@ class Rule:
 class TransformationRule(Rule):
     """Logical to logical, both kept: `apply` returns trees equivalent to `bound`; () means that it does not apply.
 
-    `used_with`: settings, each with the values under which the rule is used. `closes`: rules that are never tried on the root
-    expression of a result, since they would only find again what is there (Pellenkoft's flags); `closes_in`: the enumerations
-    in which they are not, () for all.
+    `used_with`: settings, each with the values under which the rule is used. `closes`: rules that are never tried on the part
+    of a result that `closed` says, since they would only find again what is there (Pellenkoft's flags); `closes_in`: the
+    enumerations in which they are not, () for all.
     `expands`: whether join graphs are expanded into joins for the rule, if its pattern binds joins: "always", "small" (up to
     the setting `expand_joins`), or "never" (the rule finds nothing in a region of inner joins that partitioning does not).
     """
@@ -148,6 +148,10 @@ class TransformationRule(Rule):
             if getattr(settings, name) not in values:
                 return f"it is used with {name}={', '.join(values)}, not {getattr(settings, name)}"
         return ""
+
+    def closed(self, result: Tree, rule: str | None, context: RuleContext) -> Tree | None:
+        """The part of a result that the rules in `closes` leave alone. `rule`: what made the expression that was bound."""
+        return result
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         raise AssertionError(f"{self.name} has no apply")

@@ -58,8 +58,10 @@ def insert_results(
     news: list[LogicalExpr] = []
     for tree in produced:
         added = memo.insert(tree, mexpr.group, rule.name, mexpr.id, search.known_regions and barred != 0, unseen)[1]
-        if barred and added and added[-1].group == memo.find(mexpr.group):  # the root comes last, if it is new
-            added[-1].barred |= barred
+        if barred and added and (closed := rule.closed(tree, mexpr.rule, search.context)) is not None:
+            for each in added:
+                if each.op is closed.op:
+                    each.barred |= barred
         news += added
     if search.trace is not None:
         search.trace.emit("fire", rule=rule.name, mexpr=mexpr.id, produced=len(produced), new=[n.id for n in news])

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set, union
+from optimizer.algebra.derive_props import filtered_props
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
@@ -449,11 +450,19 @@ def distinct_counts(below: RelationStats, keys: Iterable[ColumnId]) -> list[floa
     each by its equal with the fewest values."""
     if below.props is None:
         return below.ndvs(keys)
-    columns, equivalents = below.columns, below.props.equivalents
-    kept = below.props.without_determined(column_set(keys))
-    return below.ndvs(
-        min((c for c in column_ids(equivalents(k)) if c in columns), key=lambda c: (columns[c].ndv, c)) for k in column_ids(kept)
-    )
+    figures, classes = below.columns, below.props.equivalences
+    if below.hides:  # a column that is not given may have fewer values than its equals
+        figures = {c: f for leaf in below.leaves for c, f in leaf.columns.items()}
+        classes = filtered_props(below.props, below.predicate).equivalences
+    named, hidden = list[ColumnId](), list[float]()
+    for key in column_ids(below.props.without_determined(column_set(keys))):
+        equal = next((each for each in classes if each >> key & 1), 1 << key)
+        fewest = min((c for c in column_ids(equal) if c in figures), key=lambda c: (figures[c].ndv, c))
+        if fewest in below.columns:
+            named.append(fewest)
+        else:
+            hidden.append(figures[fewest].ndv)
+    return [*below.ndvs(named), *hidden]
 
 
 def semi_share(predicate: Predicate, left: RelationStats, right: RelationStats) -> float:

@@ -10,11 +10,17 @@ from optimizer.catalog.table import Catalog
 from optimizer.joins.join_order import read_join_order
 from optimizer.joins.placed_order import has_order
 from optimizer.pipeline import Optimizer
+from optimizer.rules.transform.semi_join_to_inner_on_key import SemiJoinToInner
 from optimizer.settings import Settings
 from tests.search.stored_tables import catalog, table
 
 SMALL_GROUPS = catalog(
     table("b", 19000, {"j": 10400, "k": 40}), table("c", 264, {"j": 33}), table("a", 300, {"i": 300, "j": 100, "k": 30})
+)
+WITH_KEYS = catalog(
+    table("a", 5000, {"i": 2500, "j": 3, "k": 5000}, key="j k"),
+    table("b", 1000, {"i": 1000, "j": 100, "k": 30}, key="i"),
+    table("c", 50, {"i": 50, "j": 20, "k": 30}),
 )
 FEW_VALUES = catalog(table("a", 10000, {"j": 600, "k": 20}), table("b", 10000, {"j": 20, "k": 100}), table("c", 400, {"j": 20}))
 
@@ -40,6 +46,21 @@ def test_groups_below_a_semi_join_go_below_the_inner_join(sql: str, more: dict[s
     assert found == pytest.approx(proven(SMALL_GROUPS, sql, {**more, "disable": ("partition_region",)}), rel=1e-9)
     if "driver" not in more:
         assert found == pytest.approx(proven(SMALL_GROUPS, sql, {**more, "enumeration": "rules"}), rel=1e-9)
+
+
+@pytest.mark.parametrize("cost_model", ["c_out", "arrow"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select c.k, count(*) from b join c on b.j = c.k where not exists (select 1 from b d where d.i = c.k) group by c.k",
+        "select d.i, count(*), min(b.i) from a join b on a.k = b.j left join c d on a.j = d.k where a.j = 3 group by d.i",
+        "select distinct d.j from b join c on b.i = c.k join b d on c.j = d.j left join c e on e.k = b.j",
+    ],
+)
+def test_groups_go_below_inner_joins_of_a_region_of_several_kinds(sql: str, cost_model: str) -> None:
+    """They were taken for splits of a join graph, which such a region has none of."""
+    found = proven(WITH_KEYS, sql, {"cost_model": cost_model})
+    assert found <= proven(WITH_KEYS, sql, {"cost_model": cost_model, "enumeration": "rules"}) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +98,28 @@ def test_bounds_of_joins_look_into_leaves_that_became_regions() -> None:
     sql = """select a.i, sum(c.j) from a join b on a.k = b.j join c on b.k = c.j
         where exists (select 1 from e where e.i = c.j and e.j = b.k) group by a.i"""
     assert proven(tables, sql, {}) == pytest.approx(proven(tables, sql, {"pruning": "none"}), rel=1e-9)
+
+
+@pytest.mark.parametrize("cost_model", ["arrow", "spark", "c_out"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "a.j in (select b.j from b) and c.j in (select b.k from b)",
+        "a.j in (select b.j from b) and a.i in (select e.i from a e)",
+        "c.j in (select b.j from b join a e on b.k = e.k) and a.k in (select b.k from b)",
+    ],
+)
+def test_inner_joins_of_semi_joins_need_no_regrouping_by_pairs(
+    where: str, cost_model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A region has the semi join, and so the inner one, over every part that its condition reads."""
+    sql = f"select a.i, c.j from a join c on a.k = c.j join b d on d.k = c.j where {where}"
+    found = Optimizer(SMALL_GROUPS, Settings(cost_model=cost_model)).optimize(sql)
+    monkeypatch.setattr(SemiJoinToInner, "closes_in", ("no enumeration",))
+    regrouped = Optimizer(SMALL_GROUPS, Settings(cost_model=cost_model)).optimize(sql)
+    assert found.search.proven and regrouped.search.proven
+    assert found.cost == pytest.approx(regrouped.cost, rel=1e-9)
+    assert "join_associate" in regrouped.search.rules_fired and "join_associate" not in found.search.rules_fired
 
 
 FEW_LOOKUPS = catalog(

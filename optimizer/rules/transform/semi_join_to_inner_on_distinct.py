@@ -22,14 +22,12 @@ from optimizer.algebra.logical import Aggregate
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import equated, predicate_columns
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
-from optimizer.rules.transform.semi_join_to_inner_on_key import only
+from optimizer.rules.interface import RuleContext
+from optimizer.rules.transform.semi_join_to_inner_on_key import SemiJoinToInner, only
 
 
-class SemiJoinToInnerOnDistinct(TransformationRule):
+class SemiJoinToInnerOnDistinct(SemiJoinToInner):
     name = "semi_join_to_inner_on_distinct"
-    pattern = node(Join, ANY, ANY, where=of_kinds(JoinKind.SEMI))
-    expands = "never"  # only semi joins are bound
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:

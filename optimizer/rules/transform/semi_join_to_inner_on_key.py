@@ -23,12 +23,27 @@ from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import equated
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
+from optimizer.rules.transform.partition_region import PartitionRegion
 
 
-class SemiJoinToInnerOnKey(TransformationRule):
-    name = "semi_join_to_inner_on_key"
+class SemiJoinToInner(TransformationRule):
+    """What both forms share. A region has the semi join over every part of A that p reads, so regrouping the inner join by pairs
+    would find only what is there, but for projections that are free; not so where conjuncts of p may part, or be left out."""
+
     pattern = node(Join, ANY, ANY, where=of_kinds(JoinKind.SEMI))
     expands = "never"  # only semi joins are bound
+    closes = tuple(name for name in PartitionRegion.closes if name != "join_commute")
+    closes_in = ("adaptive", "partition")
+
+    def closed(self, result: Tree, rule: str | None, context: RuleContext) -> Tree | None:
+        match result.inputs:
+            case (Tree(Join(_, (_,))) as join,) if rule == PartitionRegion.name and not context.settings.cross_products:
+                return join
+        return None
+
+
+class SemiJoinToInnerOnKey(SemiJoinToInner):
+    name = "semi_join_to_inner_on_key"
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:

@@ -97,6 +97,18 @@ def test_a_full_join_keeps_rows_that_the_condition_says_nothing_of() -> None:
     assert determines(joined(JoinKind.FULL, equal(0, 4)), 0) == {0}
 
 
+def test_a_semi_join_keeps_what_holds_of_the_pairs_that_match() -> None:
+    """The left column that equals a constant is one, two that equal one column are equal, and a key of the pairs is one."""
+    seven = Filter((compare("=", ref(5), Literal(7, I64)),)).derive_props([scan(4)])
+    found = joined(JoinKind.SEMI, equal(1, 5), equal(2, 6), equal(0, 6), right=seven)
+    assert found.columns == LEFT and found.constants == 0b010 and found.equivalences == (0b101,)
+    assert joined(JoinKind.SEMI, equal(1, 5), equal(2, 6), left=scan(0, key=False)).keys == ()
+    one = Limit((), 0, 1).derive_props([scan(4)])
+    assert joined(JoinKind.SEMI, equal(1, 5), left=scan(0, key=False), right=one).keys == ()
+    anti = joined(JoinKind.ANTI, equal(1, 5), right=seven)
+    assert not anti.constants and not anti.equivalences
+
+
 def test_semi_and_anti_joins_keep_the_left_side() -> None:
     for kind in (JoinKind.SEMI, JoinKind.ANTI):
         assert determines(joined(kind, equal(1, 5)), 0) == {0, 1, 2}

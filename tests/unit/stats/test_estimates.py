@@ -26,6 +26,43 @@ def test_every_join_of_a_group_gives_the_same_estimate(shape: str) -> None:
                 assert estimator.estimate(mexpr.op, group.props, inputs).rows == group.stats.rows
 
 
+@pytest.mark.parametrize("model", ["histogram", "system_r"])
+@pytest.mark.parametrize(
+    ("semi", "inner"),
+    [
+        (
+            "o_custkey in (select c_custkey from customer where c_acctbal < 0)",
+            "join customer on c_custkey = o_custkey and c_acctbal < 0",
+        ),
+        (
+            "o_orderkey in (select l_orderkey from lineitem where l_quantity < 3)",
+            "join (select distinct l_orderkey from lineitem where l_quantity < 3) y on o_orderkey = y.l_orderkey",
+        ),
+        (
+            "o_custkey in (select c_custkey from customer join nation on c_nationkey = n_nationkey where n_name < 'C')",
+            "join customer on o_custkey = c_custkey join nation on c_nationkey = n_nationkey where n_name < 'C'",
+        ),
+    ],
+)
+def test_a_semi_join_has_the_rows_of_the_inner_join_that_it_is(tpch: Catalog, semi: str, inner: str, model: str) -> None:
+    """Alone, and with another table joined to it, below or above."""
+    optimizer = Optimizer(tpch, Settings(estimator=model))
+    for tables in ("orders", "orders join lineitem x on x.l_orderkey = o_orderkey"):
+        expected = optimizer.optimize(f"select o_orderkey from {tables} {inner}").rows
+        assert optimizer.optimize(f"select o_orderkey from {tables} where {semi}").rows == pytest.approx(expected, rel=1e-12)
+    below = f"(select o_orderkey from orders where {semi}) y"
+    assert optimizer.optimize(f"select 1 from {below} join lineitem x on x.l_orderkey = y.o_orderkey").rows == pytest.approx(
+        expected, rel=1e-12
+    )
+
+
+def test_a_grouping_counts_columns_that_others_determine_once(tpch: Catalog) -> None:
+    optimizer = Optimizer(tpch)
+    by_key = optimizer.optimize("select o_custkey from orders join customer on o_custkey = c_custkey group by 1").rows
+    sql = "select o_custkey, c_custkey, c_name, c_address from orders join customer on o_custkey = c_custkey group by 1, 2, 3, 4"
+    assert optimizer.optimize(sql).rows == pytest.approx(by_key, rel=1e-12)
+
+
 def test_back_off_is_that_of_the_reference() -> None:
     """§8.2: .1, .2, .5, .9 give 0.0371, between independence (0.009) and full correlation (0.1)."""
     assert back_off([0.5, 0.9, 0.1, 0.2]) == pytest.approx(0.0371, abs=5e-5)
