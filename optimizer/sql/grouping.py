@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlglot import exp
-
 from optimizer.algebra.columns import ColumnId, column_ids, column_set
 from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingKey, GroupingSets, Project, ProjectItem
 from optimizer.algebra.scalars import AggregateCall, Case, ColumnRef, InList, Literal, Scalar, parts_of
@@ -122,7 +120,7 @@ class Grouping:
             return scalar
         if self._number is not None and any(isinstance(child, Literal) and child in self._columns for child in children):
             form = "a constant both as a key of several grouping sets and inside an expression"  # where it may be another one
-            raise self._context.source.unsupported(form, exp.Group(), "compute the key in a derived table")
+            raise self._context.source.unsupported(form, self._by.node, "compute the key in a derived table")
         return scalar.with_children(tuple(self.over_groups(child, refs) for child in children))
 
     def _subquery_over_groups(self, subquery: Subquery, refs: Mapping[ColumnId, Any]) -> Subquery:

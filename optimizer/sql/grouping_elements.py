@@ -29,10 +29,12 @@ KeySet = tuple[Scalar, ...]
 
 
 class GroupBy(NamedTuple):
-    """`keys` in the order written, `sets` of some of them; a plain GROUP BY is one set of all. None of either has a key twice."""
+    """`keys` in the order written, `sets` of some of them; a plain GROUP BY is one set of all. None of either has a key twice.
+    `node`: the clause, for messages."""
 
     keys: tuple[Scalar, ...] = ()
     sets: tuple[KeySet, ...] = ((),)
+    node: Any = None
 
 
 def group_by(source: Source, elements: Sequence[Any], key: Callable[[Any], Scalar], distinct: bool) -> GroupBy:
@@ -46,7 +48,7 @@ def group_by(source: Source, elements: Sequence[Any], key: Callable[[Any], Scala
     sets = [_united(each) for each in product(*factors)]
     if distinct:
         sets = list({frozenset(each): each for each in reversed(sets)}.values())[::-1]
-    return GroupBy(tuple(expand.keys), tuple(sets))
+    return GroupBy(tuple(expand.keys), tuple(sets), elements[0].parent)
 
 
 def _united(sets: Sequence[KeySet]) -> KeySet:
