@@ -18,8 +18,13 @@ Semantics are DuckDB's, with these exceptions: `x ~* r` and `x !~* r`, which Duc
 whole text with case ignored, as `~` and `!~` do; `reverse` reverses code points, also where several make a character;
 `approx_count_distinct` is exact; `mode` takes NaN for one value; `every` is there; `now()` and `current_timestamp` are timestamps
 without zone, in the zone of this machine, at the time at which the query is bound; decimals of 38 digits that meet keep
-the digits after the point of both; HUGEINT is DECIMAL(38,0), so a double becomes one half away from zero. Functions over lists,
-structs and maps are refused.
+the digits after the point of both; HUGEINT is DECIMAL(38,0), so a double becomes one half away from zero; a constant of
+the wrong type (`case when c then 1 else 'a' end`) is converted before any row is read, and refused where it cannot be, even if
+no row asks for it. Functions over lists, structs and maps are refused.
+
+Dates go from year 1 to 9999. There are no infinite ones: what DuckDB writes to a file for `'infinity'` is the last day that
+Arrow has, millions of years away. It is compared, sorted, joined and grouped by as that; computing with it is an error, and
+`year(d) > 2020`, which is `d >= '2021-01-01'`, holds for it, where DuckDB has NULL.
 """
 
 
@@ -33,7 +38,8 @@ def page() -> str:
             *_table(("function", "also", "takes", "meaning", ""), map(_scalar, SCALAR_FUNCTIONS.values())),
             "\n## Aggregates\n",
             "Each takes `DISTINCT`, `ORDER BY` inside the call and `FILTER`, and may stand over a window. Rows with a NULL",
-            "argument are left out, and over no rows the value is NULL, unless the page says otherwise.\n",
+            "argument are left out, and over no rows the value is NULL, unless the page says otherwise. `ORDER BY` counts where",
+            "row order matters; a sum of DOUBLEs is made in any order, also where one is written: plans differ in last digits.\n",
             *_table(("function", "also", "takes", "meaning", ""), map(_aggregate, AGGREGATE_FUNCTIONS.values())),
             "\n## Window functions\n",
             *_table(("function", "meaning"), ((f"`{f.name}`", f.doc) for f in WINDOW_FUNCTIONS.values())),

@@ -16,6 +16,7 @@ from optimizer.errors import ExecutionError
 
 _TIMESTAMP, _INT64 = pa.timestamp("us"), pa.int64()
 _MOST_DAYS = 106_000_000  # whose microseconds, and those of an interval's time, fit 64 bits
+_INFINITE = (1 << 63) - 1  # microseconds
 _FIRST_DAY, _LAST_DAY = int(np.datetime64("0001-01-01").astype(int)), int(np.datetime64("9999-12-31").astype(int))
 
 _INTERVAL = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])  # Arrow's layout of month_day_nano
@@ -38,10 +39,22 @@ _YEARS = {"decade": 10, "century": 100, "centurie": 100, "millennium": 1000, "mi
 
 def part(name: str, value: Value) -> Value:
     """extract(name from value), int64."""
-    moment = pc.cast(value, _TIMESTAMP)
+    moment = _moments(value)
     if name == "dayofweek":
         return pc.cast(pc.day_of_week(moment, count_from_zero=True, week_start=7), _INT64)
     return pc.cast(_PARTS[name](moment), _INT64)
+
+
+def _moments(value: Value) -> Value:
+    """As timestamps. Raises ExecutionError for what DuckDB writes for infinite ones, of which it has no parts."""
+    try:
+        moments = pc.cast(value, _TIMESTAMP)
+    except pa.ArrowInvalid:
+        raise ExecutionError("a date is infinite, or too far away to take parts of it") from None
+    ends = pc.min_max(pc.cast(moments, _INT64))
+    if ends["max"].as_py() == _INFINITE or ends["min"].as_py() == -_INFINITE:
+        raise ExecutionError("a timestamp is infinite and has no parts")
+    return moments
 
 
 def moved(moments: pa.Array, months: int, days: int, nanoseconds: int) -> np.ndarray:
@@ -122,7 +135,7 @@ def microseconds_between(a: Value, b: Value) -> Value:
 def date_trunc(unit: str, value: Value, rows: int, type: DataType) -> pa.Array:
     """The start of the unit that `value` lies in; weeks start on Monday, centuries in a year divisible by 100."""
     name = unit.lower().removesuffix("s")
-    moments = pc.cast(as_array(value, rows), _TIMESTAMP)
+    moments = _moments(as_array(value, rows))
     if name in _FLOORED:
         return pc.cast(pc.floor_temporal(moments, unit=name), type)
     if name not in _YEARS:

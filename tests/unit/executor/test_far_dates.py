@@ -67,6 +67,17 @@ def test_what_it_does_not(session: Session, value: str) -> None:
         session.sql(f"select {value} from f")
 
 
+@pytest.mark.parametrize("value", ["year(d)", "hour(t)", "date_trunc('month', d)", "date_trunc('month', t)", "decade(t)"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_parts_of_what_duckdb_writes_for_infinity(value: str, sign: int) -> None:
+    days, moments = pa.array([sign * (2**31 - 1)], pa.int32()), pa.array([sign * (2**63 - 1)], pa.int64())
+    session = Session({"f": pa.table({"d": days.cast(pa.date32()), "t": moments.cast(pa.timestamp("us"))})})
+    with pytest.raises(ExecutionError, match=r"^project_rows: a (date|timestamp) is (infinite|out of range)"):
+        session.sql(f"select {value} from f")
+    greater = session.sql("select d > date '2020-01-01' a, t > timestamp '2020-01-01' b from f").table.to_pylist()
+    assert greater == [{"a": sign > 0, "b": sign > 0}]
+
+
 def test_a_text_of_a_year_that_nobody_writes() -> None:
     far = pa.table({"d": pa.array([1_147_483_646], pa.int32()).cast(pa.date32())})
     with pytest.raises(ExecutionError, match=r"^project_rows: .*out of range"):
