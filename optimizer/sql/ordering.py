@@ -105,7 +105,10 @@ def _output_named(source: Source, node: Any, bound: Bound) -> int:
     position = next(iter(named), bound.names.get(name))
     if len({outputs[i].id for i in named}) > 1:
         raise source.error(f'column "{node.name}" is ambiguous', node, TWO_OF_A_NAME)
-    if position is None or node.args.get("table") is not None:
+    if node.args.get("table") is not None:
+        message = f'ORDER BY of a set operation cannot name "{node.sql()}"'
+        raise source.error(message, node, "its rows come from several tables: sort by a name of the result, or a position")
+    if position is None:
         close = suggestion(node.name, [o.name for o in outputs])
         hint = f"the result has {listing([o.name for o in outputs])}" + (f'; did you mean "{close}"?' if close else "")
         raise source.error(f'unknown column "{node.sql()}"', node, hint)

@@ -295,6 +295,8 @@ class _Block:
 
     def project_distinct(self, tree: Tree, terms: list[SortTerm]) -> Bound:
         """SELECT DISTINCT: sort terms may use the outputs only, as other values are not the same in all duplicates."""
+        items = self.items
+        self.items = [i._replace(scalar=_key(i.scalar)) for i in items]
         plain = self.project(tree, [])
         inputs = tree.columns | plain.tree.columns
         ids = unique_columns(o.id for o in plain.outputs)
@@ -303,10 +305,16 @@ class _Block:
         shelf = _Shelf(self.context, tree)
         for id in ids:
             shelf.column(ColumnRef(id, self.context.columns[id].type), None)
+        outputs = tuple(
+            o
+            if item.scalar is key.scalar
+            else o._replace(id=shelf.column(_over_outputs(item.scalar, values, inputs), item.label))
+            for o, item, key in zip(plain.outputs, items, self.items, strict=True)
+        )
         keys: list[SortKey] = []
         for term in terms:
             if term.output is not None:
-                id = plain.outputs[term.output].id
+                id = outputs[term.output].id
             else:
                 scalar = _over_outputs(_some(term.scalar), values, inputs)
                 if scalar.columns & inputs & ~column_set(ids):
@@ -317,7 +325,7 @@ class _Block:
                     )
                 id = shelf.column(scalar, None)
             keys.append(SortKey(id, term.descending, term.nulls_first))
-        return Bound(shelf.tree(), plain.outputs, collation(keys))
+        return Bound(shelf.tree(), outputs, collation(keys))
 
 
 def _key(scalar: Scalar) -> Scalar:
