@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 
 from optimizer.errors import ExecutionError
 
+_VALID = re.compile(r"(?:[^\\]|\\[0-9\\])*")
+
 
 def flagged(pattern: str, options: str = "") -> str:
     """The pattern with its options inside. Raises ExecutionError for one that is unknown."""
@@ -44,9 +46,12 @@ def full_match(text: str, pattern: str, options: str = "") -> bool:
 
 
 def replaced(text: str, pattern: str, replacement: str, options: str = "") -> str:
-    """The first match, or with `g` every one; \\0 to \\9 are the match and its groups. A group that is not there: no change."""
+    """The first match, or with `g` every one; \\0 to \\9 are the match and its groups. No change where a group is not there, or
+    for one match another letter follows \\; for every one the replacement ends before it."""
     check(pattern)
     most = -1 if "g" in options else 1
+    if most < 0 and (valid := _VALID.match(replacement)):
+        replacement = valid[0]
     kernel = pc.replace_substring_regex
     try:
         pattern = flagged(pattern, options.replace("g", ""))

@@ -59,7 +59,16 @@ CALLS: tuple[str, ...] = (
     "s ~~~ 'B' OR NULL",
     *(
         f"regexp_replace(s, {r})"
-        for r in ("'b', 'X'", "'b', 'X', 'g'", "'(a|b)', '[\\1\\0]', 'g'", "'x*', '-'", "'B', '', 'gi'", "r, '<\\1>'")
+        for r in (
+            "'b', 'X'",
+            "'b', 'X', 'g'",
+            "'(a|b)', '[\\1\\0]', 'g'",
+            "'x*', '-'",
+            "'B', '', 'gi'",
+            "r, '<\\1>'",
+            "'b', 'X\\xY', 'g'",
+            "'b', 'X\\xY'",
+        )
     ),
     *(f"regexp_extract(s, {r})" for r in ("'b.'", "'(a)(b)', 2", "'a(x)?', 1", "'.', 3", "'B', 0, 'i'", "'^b'", "r")),
     *(f"{side}pad(s, {n}, 'xy')" for side in "lr" for n in ("6", "2", "-1", "k")),

@@ -334,7 +334,7 @@ QUERIES = (
     "select epoch(ts - d), count(*), max(a) from t group by ts - d having ts - d > interval '1 hour' or ts - d is null",
     "select bo, x is null from (select bo, ts - d x from t group by rollup (x, bo)) v",
     "select count(*) from (select ts - d, bo from t group by all)",
-    "select bo, x is null, count(*), count(y) from (select distinct ts - d x, bo, d - ts y from t order by y, x desc) group by all",
+    "select bo, x is null, count(*), count(y) from (select distinct ts - d x, bo, d - ts y from t order by y, x) group by all",
     "select count(*) from (select distinct ts - d x, ts - d from t group by ts - d order by ts - d)",
     "select * from t",
     "select t.*, u.c from t, u where t.a=u.a",
