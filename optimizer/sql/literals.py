@@ -193,6 +193,6 @@ def _exact(type: DataType) -> bool:
 
 def _misfit(value: Any, source: DataType, type: DataType) -> str:
     if is_string(source) and (is_date(type) or is_timestamp(type)):
-        return f"cannot read '{value}' as a date or timestamp; write YYYY-MM-DD or YYYY-MM-DD HH:MM:SS"
+        return f"cannot read '{value}' as a date or timestamp; write YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, years 1 to 9999"
     number = value if not is_string(source) else read_exact(value, is_integer(type)) if _exact(type) else None
     return f"cannot read '{value}' as {type_name(type)}" if number is None else f"{number} does not fit {type_name(type)}"
