@@ -162,6 +162,7 @@ def test_casts_from_text() -> None:
             for lenient in (False, True):
                 check(lambda a, t=target, x=lenient: Cast(a, t, x), (STR, [text]))
         check(lambda a, t=target: Cast(a, t, True), (STR, TEXTS))
+    check(lambda a: Cast(a, dec(38, 0), True), (STR, ["9" * 38, "9" * 39]))
 
 
 def test_casts_of_odd_types() -> None:
