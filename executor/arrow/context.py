@@ -26,7 +26,8 @@ WORKERS = min(8, os.cpu_count() or 1)  # threads of the process that work on bat
 
 class TableSource(Protocol):
     """A stored table. `schema` has canonical types (string, date32, timestamp[us], decimal128 …), whatever encodings the
-    files use; `format` is "parquet", "csv" or "arrow"; rows are stored file by file in the order of `files`."""
+    files use, and `read_schema` texts for columns that are read by `from_texts`; `format` is "parquet", "csv" or "arrow"; rows
+    are stored file by file in the order of `files`."""
 
     @property
     def name(self) -> str: ...
@@ -36,6 +37,8 @@ class TableSource(Protocol):
     def format(self) -> str: ...
     @property
     def schema(self) -> pa.Schema: ...
+    @property
+    def read_schema(self) -> pa.Schema: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from executor.arrow.parameters import reads_parameters, resolved
 from executor.arrow.parquet_rows import Decoder, ParquetFiles, RowGroup, RowTest
 from executor.arrow.selection import filtered, mask_of
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_ids
+from optimizer.algebra.field_texts import from_texts
 from optimizer.algebra.functions import COMPARISONS, MIRRORED
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.physical import TableScan
@@ -222,7 +223,7 @@ def _read_csv(source: TableSource, names: dict[ColumnId, str], ids: ColumnSet, c
     schema = batch_schema(ids, context.columns)
     for file in source.files:
         convert = pacsv.ConvertOptions(
-            column_types={field.name: field.type for field in source.schema},
+            column_types={field.name: field.type for field in source.read_schema},
             include_columns=list(dict.fromkeys(names.values())),
             null_values=[""],
             strings_can_be_null=True,
@@ -232,7 +233,9 @@ def _read_csv(source: TableSource, names: dict[ColumnId, str], ids: ColumnSet, c
         try:
             with pacsv.open_csv(file, pacsv.ReadOptions(block_size=_CSV_BLOCK_BYTES), parse, convert) as reader:
                 for batch in reader:
-                    yield pa.RecordBatch.from_arrays([batch.column(names[id]) for id in column_ids(ids)], schema=schema)
+                    read = zip((batch.column(names[id]) for id in column_ids(ids)), schema.types, strict=True)
+                    arrays = [array if array.type == type else from_texts(array, type) for array, type in read]
+                    yield pa.RecordBatch.from_arrays(arrays, schema=schema)
         except pa.ArrowKeyError as error:
             raise ExecutionError(f"{file}: {first_line(error)}: it has changed since its table was described") from error
         except pa.ArrowInvalid as error:

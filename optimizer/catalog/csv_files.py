@@ -2,9 +2,9 @@
 
 Files start with a line of column names, are separated by commas and encoded as UTF-8. A field is NULL when it is empty,
 quoted or not, as in DuckDB. A column gets the first of these types that all its values have: integer, boolean, date,
-timestamp, floating point, string. A type that would not keep all of a text is not the right one: a column with codes such as
-00501 or +49 among numbers is a string, as in DuckDB, and so is one with 0 or 1 beside true; whole numbers beyond BIGINT are
-DECIMAL(38,0), or strings where other numbers are among them.
+timestamp, floating point, string; times that all have a zone become timestamps in UTC. A type that would not keep all of a
+text is not the right one: a column with codes such as 00501 or +49 among numbers is a string, as in DuckDB, and so is one with
+0 or 1 beside true; whole numbers beyond BIGINT are DECIMAL(38,0), or strings where other numbers are among them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import csv
 import math
 import mmap
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.types import ARROW_TRUTH, is_decimal, is_float, type_name
+from optimizer.algebra.field_texts import from_texts
+from optimizer.algebra.types import ARROW_TRUTH, MAX_PRECISION, is_decimal, is_float, is_integer, type_name
 from optimizer.catalog.delimiters import name_of, rival
 from optimizer.catalog.facts import FileFacts
 from optimizer.catalog.fingerprint import file_fingerprint
@@ -29,15 +30,15 @@ from optimizer.catalog.measure import measure
 from optimizer.catalog.table import TableColumn
 from optimizer.errors import CatalogError, many
 
-_INFERRED = (pa.null(), pa.int64(), pa.bool_(), pa.date32(), pa.timestamp("us"), pa.float64(), pa.string())
+_ZONED = pa.timestamp("us", "UTC")
+_INFERRED = (pa.null(), pa.int64(), pa.bool_(), pa.date32(), pa.timestamp("us"), _ZONED, pa.float64(), pa.string())
 _BLOCK_BYTES = 4 << 20  # a row has to fit into one block
 _NAMES_BYTES = 1 << 16  # of names in a line
 _LOST = {pa.int64(): r"^\s*-?0[0-9xX]", pa.float64(): r"^\s*(\+|-?0[0-9xX]|-?[0-9]{17})"}  # texts that these would not keep
 _CODE_SOMEWHERE = re.compile(rb'[,\r\n][" \t-]*(?:\+|0[0-9xX])')
 _LONG = 1e16  # from where on a DOUBLE may be a number of 17 digits
 _WHOLE = r"^\s*-?(0|[1-9][0-9]{0,37})\s*$"
-_BAD_VALUE = re.compile(r"In CSV column #(\d+): .*(?:invalid value|no zone offset in) '(.*)'", re.DOTALL)
-_BAD_TEXT = re.compile(r"In CSV column #(\d+): (.*)", re.DOTALL)
+_BAD_VALUE = re.compile(r"In CSV column #(\d+): ")
 # quotes after which a field goes on, be it one that they did not begin; two of them inside a value are passed over
 _BEHIND_QUOTE = re.compile(rb'"(?:(?<=[,\r\n]")"(?:"")*|(?<![,\r\n"]")(?:"")*)(?=[^",\r\n])')
 # a field that starts with a quote, or any other; each match goes on where the last one ended
@@ -78,18 +79,26 @@ def csv_facts(paths: Sequence[Path], declared: Mapping[str, DataType]) -> list[F
     """
     names = {path: _header(path) for path in paths}
     types = {name: declared.get(name.lower()) or guess for name, guess in _guess_types(paths[0], names[paths[0]]).items()}
+    # declared columns of which Arrow does not read all values as we do, as decimals that it lets overflow
+    texts = {n for n, t in types.items() if n.lower() in declared and is_decimal(t) and t.precision + t.scale > MAX_PRECISION}
     while True:
         try:
-            facts = [_read(path, names[path], types, words=pa.bool_() not in declared.values()) for path in paths]
-            better = _better(facts, names, {name: type for name, type in types.items() if name.lower() not in declared})
-            if not better:
+            facts = [_read(path, names[path], types, texts, words=pa.bool_() not in declared.values()) for path in paths]
+            codes = {name for path in paths if _has_codes(path) for name in names[path]}
+            better = _better(facts, names, {name: type for name, type in types.items() if name.lower() not in declared}, codes)
+            loose = {name for name in codes - texts if is_integer(declared.get(name.lower(), pa.null()))}  # 0x10 is none
+            if not better and not loose:
                 return facts
             types |= better
+            texts |= loose
         except _Unfit as unfit:
             name = unfit.column
-            if name.lower() in declared or types.get(name) not in _INFERRED[:-1]:
+            if unfit.value is None or name in texts:
                 raise unfit.error(types.get(name, pa.string())) from unfit
-            types[name] = _INFERRED[_INFERRED.index(types[name]) + 1]
+            if name.lower() in declared:
+                texts.add(name)
+            else:
+                types[name] = _INFERRED[_INFERRED.index(types[name]) + 1]
 
 
 def _guess_types(path: Path, names: list[str]) -> dict[str, DataType]:
@@ -101,24 +110,24 @@ def _guess_types(path: Path, names: list[str]) -> dict[str, DataType]:
             guessed = [field.type for field in reader.schema]
     except pa.ArrowException as error:
         raise _explain(path, names, str(error)) from error
-    guessed = [pa.timestamp("us") if pa.types.is_timestamp(type) and type.tz is None else type for type in guessed]
+    guessed = [pa.timestamp("us", type.tz) if pa.types.is_timestamp(type) else type for type in guessed]
     return {name: type if type in _INFERRED else pa.string() for name, type in zip(names, guessed, strict=True)}
 
 
 class _Unfit(Exception):
     """A value that does not have its column's type: inference goes on with the next type, a declaration is an error."""
 
-    def __init__(self, path: Path, position: int, column: str, value: str | None) -> None:
+    def __init__(self, path: Path, position: int, column: str, value: str | None = "") -> None:
+        """`value`: None for bytes that are no text."""
         self.path, self.position, self.column, self.value = path, position, column, value
 
     def error(self, type: DataType) -> CatalogError:
-        if self.value is None and not is_decimal(type):
+        if self.value is None:
             return CatalogError(f'{self.path}: column "{self.column}" is not UTF-8 text; convert the file to UTF-8')
         row = _find_row(self.path, lambda fields: len(fields) > self.position and fields[self.position] == self.value)
         line = f", line {row[0]}" if row else ""
-        value = "a value" if self.value is None else repr(self.value)
         return CatalogError(
-            f'{self.path}{line}, column "{self.column}": {value} is not of the declared type {type_name(type)}\n'
+            f'{self.path}{line}, column "{self.column}": {self.value!r} is not of the declared type {type_name(type)}\n'
             "correct the value, or the type in schema.sql"
         )
 
@@ -154,14 +163,16 @@ def _header(path: Path) -> list[str]:
     return names
 
 
-def _read(path: Path, names: list[str], types: Mapping[str, DataType], words: bool) -> FileFacts:
+def _read(path: Path, names: list[str], types: Mapping[str, DataType], texts: Collection[str], words: bool) -> FileFacts:
     # a column of nothing but NULLs is a string
-    columns = [TableColumn(n, pa.string() if (t := types.get(n, pa.string())) == pa.null() else t) for n in names]
-    convert = convert_options({n: types.get(n, pa.string()) for n in names}, words)
+    became = {pa.null(): pa.string(), _ZONED: pa.timestamp("us")}
+    read_as = {name: types.get(name, pa.string()) for name in names}
+    columns = [TableColumn(n, became.get(t, t), as_texts=n in texts or t == _ZONED) for n, t in read_as.items()]
+    convert = convert_options({n: pa.string() if n in texts else t for n, t in read_as.items()}, words)
     options = (read_options(), parse_options(len(names)), convert)
     try:
         with pacsv.open_csv(csv_input(path), *options) as reader:
-            rows, stats = measure(path, reader, columns)
+            rows, stats = measure(path, (_read_texts(path, batch, columns) for batch in reader), columns)
     except pa.ArrowException as error:
         raise _explain(path, names, str(error)) from error
     except OSError as error:
@@ -173,15 +184,46 @@ def _read(path: Path, names: list[str], types: Mapping[str, DataType], words: bo
     return FileFacts(path, tuple(columns), rows, path.stat().st_size, stats, file_fingerprint(path))
 
 
-def _better(facts: Sequence[FileFacts], files: Mapping[Path, list[str]], types: Mapping[str, DataType]) -> dict[str, DataType]:
-    """Other types for those columns with texts that the inferred `types` would not keep; `files`: their names by path."""
-    numbers = {name for name, type in types.items() if type in _LOST}
+def _read_texts(path: Path, batch: pa.RecordBatch, columns: Sequence[TableColumn]) -> pa.RecordBatch:
+    """The batch with values in place of texts that stand for them. Raises _Unfit."""
+    for i, column in enumerate(columns):
+        stored = batch.column(i)
+        as_texts = column.as_texts and pa.types.is_string(stored.type)
+        try:
+            if as_texts:
+                batch = batch.set_column(i, column.name, from_texts(stored, column.type))
+            elif is_decimal(column.type):
+                stored.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise _Unfit(path, i, column.name, _first_unfit(stored, column.type) if as_texts else "") from error
+    return batch
+
+
+def _first_unfit(texts: pa.Array, type: DataType) -> str:
+    """The first of the texts, of which one is no `type`, that is none."""
+    while len(texts) > 1:
+        half = len(texts) // 2
+        try:
+            from_texts(texts[:half], type)
+            texts = texts[half:]
+        except pa.ArrowInvalid:
+            texts = texts[:half]
+    return str(texts[0])
+
+
+def _has_codes(path: Path) -> bool:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return _CODE_SOMEWHERE.search(content) is not None
+
+
+def _better(
+    facts: Sequence[FileFacts], files: Mapping[Path, list[str]], types: Mapping[str, DataType], codes: Collection[str]
+) -> dict[str, DataType]:
+    """Other types for those columns with texts that the inferred `types` would not keep; `files`: their names by path; `codes`:
+    those of files that seem to have such texts."""
     reals = [(name, stats) for file in facts for name, stats in file.stats.items() if types.get(name) == pa.float64()]
     suspects = {name for name, stats in reals if stats.max is not None and max(-stats.min, stats.max) >= _LONG}
-    for path, names in files.items():
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            if not numbers.isdisjoint(names) and _CODE_SOMEWHERE.search(content) is not None:
-                suspects |= numbers & set(names)
+    suspects |= {name for name in codes if types.get(name) in _LOST}
     lost, other = set[str](), set[str]()
     for path, names in files.items():
         if wanted := [name for name in names if name in suspects]:
@@ -235,9 +277,7 @@ def _breaks(text: bytes) -> int:
 def _explain(path: Path, names: list[str], reason: str) -> Exception:
     """What a parser's complaint means to the owner of the file."""
     if found := _BAD_VALUE.search(reason):
-        return _Unfit(path, int(found[1]), names[int(found[1])], found[2])
-    if found := _BAD_TEXT.search(reason):
-        return _Unfit(path, int(found[1]), names[int(found[1])], None)
+        return _Unfit(path, int(found[1]), names[int(found[1])], None if "UTF8" in reason else "")
     row = _find_row(path, lambda fields: len(fields) != len(names) and (bool(fields) or len(names) == 1))
     if row is not None:
         return CatalogError(

@@ -56,7 +56,7 @@ def same_columns(table: str, files: Sequence[FileFacts]) -> tuple[TableColumn, .
             )
         for column in other.columns:
             nullable[column.name] = nullable[column.name] or column.nullable
-    return tuple(TableColumn(c.name, c.type, nullable[c.name]) for c in first.columns)
+    return tuple(replace(c, nullable=nullable[c.name]) for c in first.columns)
 
 
 def _difference(first: FileFacts, other: FileFacts) -> str:

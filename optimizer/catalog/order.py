@@ -19,7 +19,7 @@ import pyarrow.types as kinds
 
 from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER
-from optimizer.catalog.source import open_source
+from optimizer.catalog.source import as_declared, open_source
 from optimizer.catalog.table import Table
 from optimizer.errors import CatalogError
 
@@ -32,7 +32,7 @@ def rows_ascend(table: Table, order: Sequence[str], strictly: bool = False) -> b
     if any(kinds.is_floating(table.schema.field(name).type) for name in order):
         return False
     last: pa.RecordBatch | None = None
-    for batch in open_source(table).to_batches(columns=list(order)):
+    for batch in open_source(table).to_batches(columns=as_declared(table, order)):
         if not batch.num_rows:
             continue
         seams = [] if last is None else [[pa.concat_arrays([a, b[:1]]) for a, b in zip(last, batch, strict=True)]]

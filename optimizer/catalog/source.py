@@ -1,9 +1,11 @@
-"""The rows of a table, as a `pyarrow.dataset.Dataset` of its files with its canonical types."""
+"""The rows of a table, as a `pyarrow.dataset.Dataset` of its files: `as_declared` gives columns their canonical types."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from optimizer.algebra.field_texts import from_texts
 from optimizer.catalog.csv_files import convert_options, parse_options, read_options
 from optimizer.catalog.table import Table
 from optimizer.errors import CatalogError
@@ -21,7 +23,15 @@ def open_source(table: Table) -> ds.Dataset:
         raise CatalogError(f'table "{table.name}" has statistics only, no rows: queries on it can be planned but not run')
     import pyarrow.dataset as ds  # loads pandas, if there is one, which takes longer than to plan a query
 
-    return ds.dataset([str(file) for file in table.files], schema=table.schema, format=_format(table))
+    return ds.dataset([str(file) for file in table.files], schema=table.read_schema, format=_format(table))
+
+
+def as_declared(table: Table, names: Iterable[str]) -> dict[str, ds.Expression]:
+    """Columns to be read of such a dataset, or of its fragments."""
+    import pyarrow.dataset as ds
+
+    known = {column.name: column for column in table.columns}
+    return {n: from_texts(ds.field(n), known[n].type) if known[n].as_texts else ds.field(n) for n in names}
 
 
 def _format(table: Table) -> str | ds.FileFormat:
@@ -33,6 +43,6 @@ def _format(table: Table) -> str | ds.FileFormat:
         checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
         read = ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")  # nanoseconds would not reach far enough
         return ds.ParquetFileFormat(read, default_fragment_scan_options=checked)
-    types = {column.name: column.type for column in table.columns}
+    types = {field.name: field.type for field in table.read_schema}
     scan = ds.CsvFragmentScanOptions(convert_options=convert_options(types), read_options=read_options())
     return ds.CsvFileFormat(parse_options(len(types)), default_fragment_scan_options=scan)

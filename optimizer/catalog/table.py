@@ -22,11 +22,13 @@ from optimizer.errors import CatalogError
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """`type` is canonical (`catalog/types.py`); `nullable` is False only where a declaration or the file format forbids NULL."""
+    """`type` is canonical (`catalog/types.py`); `nullable` is False only where a declaration or the file format forbids NULL;
+    `as_texts`: the files are read as texts, and these as `type` (`algebra/field_texts.py`)."""
 
     name: str
     type: DataType
     nullable: bool = True
+    as_texts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,11 @@ class Table:
     @property
     def schema(self) -> pa.Schema:
         return pa.schema([pa.field(c.name, c.type, c.nullable) for c in self.columns])
+
+    @property
+    def read_schema(self) -> pa.Schema:
+        """As what the files are read."""
+        return pa.schema([pa.field(c.name, pa.string() if c.as_texts else c.type, c.nullable) for c in self.columns])
 
     def column(self, name: str) -> TableColumn | None:
         """The column of that name, whatever its letter case."""

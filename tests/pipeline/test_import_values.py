@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from contextlib import nullcontext
 from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from executor import Session
 from experiments.pipeline.intake.declared import Declared, schema_sql
 from experiments.pipeline.intake.opened import Opened, open_typed
 from experiments.pipeline.intake.resolve import resolve, undeclared
@@ -17,6 +19,7 @@ from experiments.pipeline.intake.values import converted, literal, possible, tri
 from experiments.pipeline.spark.errors import PipelineError
 from optimizer.algebra.types import type_name
 from optimizer.catalog.declarations import ColumnDeclaration, ForeignKeyDeclaration, TableDeclaration
+from optimizer.errors import CatalogError
 from optimizer.sql.schema import parse_schema
 
 BAD = "not a value"
@@ -31,10 +34,14 @@ def noon(day, hour=12, micro=0):
     [
         (
             pa.int32(),
-            {"12": 12, "+12": 12, " -3 ": -3, "007": 7, "0x1f": BAD, "1.0": BAD, "": BAD, "2147483648": BAD, "1_0": BAD},
+            {"12": 12, "+12": 12, " -3 ": -3, "007": 7, "0x1f": BAD, "1.0": 1, "": BAD, "2147483648": BAD, "1_0": BAD}
+            | {"5e2": 500, "5e9": BAD, "1e-1": BAD, "1e999": BAD, "+": BAD, "1.5": BAD, " ": BAD, "+0x1": BAD},
         ),
-        (pa.int64(), {"9223372036854775807": 2**63 - 1, "9223372036854775808": BAD, "--1": BAD, "++1": BAD}),
-        (pa.bool_(), {"true": True, "F": False, "yes": True, "0": False, "2": BAD, "on": BAD, "": BAD}),
+        (
+            pa.int64(),
+            {"9223372036854775807": 2**63 - 1, "9223372036854775808": BAD, "--1": BAD, "++1": BAD, "0xFFFFFFFFFFFFFFFF": BAD},
+        ),
+        (pa.bool_(), {"true": True, "F": False, "yes": True, "0": False, "2": BAD, "on": BAD, "": BAD, " T ": True}),
         (pa.float64(), {"1.5": 1.5, "-1e3": -1000.0, "inf": math.inf, "1e400": BAD, "1,5": BAD, "": BAD, " .5": 0.5}),
         (pa.float32(), {"1e39": BAD, "0.5": 0.5}),
         (
@@ -54,21 +61,34 @@ def noon(day, hour=12, micro=0):
                 "2020-01-01T12:00:00Z": noon(1),
                 "2020-01-01 12:00:00+02:00": noon(1, 10),
                 "2020-01-01 12:00:00-0500": noon(1, 17),
+                "2020-01-01T10+02": noon(1, 8),
+                "2020-01-01 12": noon(1),
+                " 2020-01-01 12:00:00.5": noon(1, micro=500_000),
+                "2020-01-01-05": BAD,
                 "2020-01-01": noon(1, 0),
                 "2020-01-01 25:00": BAD,
                 "now": BAD,
             },
         ),
         (pa.string(), {"": "", " x ": " x ", "ä": "ä"}),
-        (pa.binary(), {"ä": "ä".encode()}),
+        (pa.binary(), {" ä": " ä".encode()}),
     ],
     ids=str,
 )
-def test_texts(spark, type, cases):
+def test_texts(spark, tmp_path, type, cases):
+    """As an import takes them, and as a query of the CSV file does."""
     rows = ", ".join(f"({i}, {literal(text)})" for i, text in enumerate([*cases, None]))
     found = spark.sql(f"SELECT i, {converted('t', None, type)} AS c FROM VALUES {rows} AS texts(i, t)")
     got = [BAD if row[1] is None else row[1] for row in sorted(found.collect(), key=lambda row: row[0])]
     assert got == [*cases.values(), BAD]
+    (tmp_path / "schema.sql").write_text("".join(f"create table t{i} (t {type_name(type)});" for i in range(len(cases))))
+    for i, text in enumerate(cases):
+        (tmp_path / f"t{i}.csv").write_text(f't\n"{text}"\n')
+    session = Session(tmp_path)
+    for i, (text, value) in enumerate(cases.items()):
+        if text:
+            with pytest.raises(CatalogError, match="is not of the declared type") if value == BAD else nullcontext():
+                assert (value, session.sql(f"select t from t{i}").table["t"].to_pylist()) == (value, [value])
 
 
 def test_stored_values(spark, tmp_path):

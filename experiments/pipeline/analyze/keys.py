@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from executor.arrow.comparisons import normalized
-from experiments.pipeline.analyze.pieces import Sketches, State, bare, check_unchanged, fragment_of, parts_of
+from experiments.pipeline.analyze.pieces import Sketches, State, bare, batches_of, check_unchanged, parts_of
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import is_unique
 from experiments.pipeline.sketches.hyperloglog import hashes
@@ -165,7 +165,7 @@ def _rows(spark: SparkSession, table: Table, names: Sequence[str], types: Sequen
     def read(number: int) -> pa.StructArray:
         file, groups, share = parts[number]
         batches = [pa.array([], row)]
-        for batch in fragment_of(there, file, groups).to_batches(schema=there.schema, columns=list(names)):
+        for batch in batches_of(there, file, groups, names):
             columns = [normalized(column.cast(type)) for column, type in zip(batch.columns, types, strict=True)]
             rows = pa.StructArray.from_arrays(columns, fields=list(row))
             if shares > 1:

@@ -26,7 +26,7 @@ from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, s
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog, counter_of, merge_counters
 from optimizer.catalog.csv_files import csv_input
 from optimizer.catalog.folder import METADATA_FOLDER
-from optimizer.catalog.source import open_source
+from optimizer.catalog.source import as_declared, open_source
 from optimizer.catalog.table import Table
 from optimizer.errors import CatalogError, OutputError
 
@@ -142,10 +142,12 @@ def bare(table: Table) -> Table:
     return Table(table.name, table.columns, files=files, format=table.format, order=table.order)
 
 
-def fragment_of(table: Table, file: Path, groups: Sequence[int] | None) -> Any:
-    """A file of a table, or some row groups of it, to be read as queries read it."""
+def batches_of(table: Table, file: Path, groups: Sequence[int] | None, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Columns of a file of a table, or of some row groups of it, as queries read them."""
     fragment = next(iter(open_source(replace(table, files=(file,))).get_fragments()))
-    return fragment if groups is None else fragment.subset(row_group_ids=groups)
+    fragment = fragment if groups is None else fragment.subset(row_group_ids=groups)
+    batches: Iterator[pa.RecordBatch] = fragment.to_batches(table.read_schema, as_declared(table, names), batch_readahead=2)
+    return batches
 
 
 def parts_of(table: Table) -> list[Unit]:
@@ -245,9 +247,9 @@ def _sketched(piece: Piece, wanted: Sequence[Columns]) -> Sketches:
 
 def _batches(piece: Piece, names: list[str]) -> Iterator[pa.RecordBatch]:
     """Batches of the named columns, of about _ROWS rows or _BYTES bytes, without empty ones."""
-    random, schema = np.random.default_rng(0), piece.table.schema
+    random = np.random.default_rng(0)
     waiting: list[pa.RecordBatch] = []
-    for batch in fragment_of(piece.table, piece.file, piece.groups).to_batches(schema=schema, columns=names, batch_readahead=2):
+    for batch in batches_of(piece.table, piece.file, piece.groups, names):
         if piece.share < 1.0:
             batch = batch.filter(pa.array(random.random(batch.num_rows) < piece.share))
         if batch.num_rows:

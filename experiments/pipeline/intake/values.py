@@ -20,9 +20,9 @@ _INTEGER = "^[+-]?[0-9]+$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NO_NUMBER = "^([+-]?(?i:inf|infinity)|(?i:nan))$"
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_TIME = r"[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6}0*)?)?"
-_LOCAL = f"^{_DATE}({_TIME}|[ T][0-9]{{2}})?$"
-_ZONED = f"^{_DATE}{_TIME}([Zz]|[+-][0-9]{{2}}(:?[0-9]{{2}})?)$"
+_TIME = r"[ T][0-9]{2}(:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6}0*)?)?)?"
+_LOCAL = f"^{_DATE}({_TIME})?$"
+_ZONED = f"^{_DATE}{_TIME}(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)$"
 
 
 def stored_type(type: DataType) -> DataType:
@@ -57,19 +57,18 @@ def _spark_type(type: DataType) -> str:
 def converted(value: str, stored: DataType | None, type: DataType) -> str:
     """`value`, a text (`stored` is None) or stored with a type, as `type`, which is canonical; NULL where that fails."""
     if stored is None or kinds.is_string(stored):
-        return value if kinds.is_string(type) else _from_text(trimmed(value), type)
+        whole = kinds.is_string(type) or kinds.is_binary(type)
+        return f"CAST({value} AS {_spark_type(type)})" if whole else _from_text(trimmed(value), type)
     return _from_stored(value, stored, type)
 
 
 def _from_text(text: str, type: DataType) -> str:
     to = _spark_type(type)
     cast = f"try_cast({text} AS {to})"
-    if kinds.is_binary(type):
-        return f"CAST({text} AS binary)"
     if kinds.is_boolean(type):
         return f"CASE WHEN lower({text}) IN {TRUE_TEXTS} THEN true WHEN lower({text}) IN {FALSE_TEXTS} THEN false END"
     if kinds.is_integer(type):
-        return _if(_is(text, _INTEGER), cast)
+        return f"CASE WHEN {_is(text, _INTEGER)} THEN {cast} ELSE try_cast({_decimal(text, pa.decimal128(19, 0))} AS {to}) END"
     if kinds.is_floating(type):
         within = f"abs({cast}) < CAST('Infinity' AS double)"  # nothing beyond the type's range
         return f"CASE WHEN {_is(text, _NUMBER)} THEN {_if(within, cast)} WHEN {_is(text, _NO_NUMBER)} THEN {cast} END"
@@ -77,8 +76,9 @@ def _from_text(text: str, type: DataType) -> str:
         return _decimal(text, type)
     if kinds.is_date(type):
         return _if(_is(text, f"^{_DATE}$"), cast)
-    # Spark wants seconds before a zone
-    whole = f"regexp_replace(upper({text}), r'([ T][0-9]{{2}}:[0-9]{{2}})([-+Z])', '$1:00$2')"
+    whole = text  # Spark wants minutes and seconds before a zone
+    for part in (r"[ T][0-9]{2}", "[ T][0-9]{2}:[0-9]{2}"):
+        whole = f"regexp_replace({whole}, r'({part})([-+Z])', '$1:00$2')"
     utc = f"CAST(try_cast({whole} AS timestamp) AS timestamp_ntz)"
     return f"CASE WHEN {_is(text, _LOCAL)} THEN {cast} WHEN {_is(text, _ZONED)} THEN {utc} END"
 

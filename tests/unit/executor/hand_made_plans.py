@@ -41,6 +41,10 @@ class Source:
     format: str
     schema: pa.Schema
 
+    @property
+    def read_schema(self) -> pa.Schema:
+        return self.schema
+
 
 class Plans:
     """Makes columns, stored tables and plan nodes of one query, and runs them."""
