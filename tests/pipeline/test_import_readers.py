@@ -199,6 +199,19 @@ def test_json_over_several_lines(read_json):
     assert read_json("", "  \n", "[]", " [ ] \n") == [[], [], [], []]
 
 
+def test_json_zeros_keep_their_sign(read_json):
+    values = [{"a": -0.0, "b": "-0.0", "c\\": '\\": -0.0, "'}, {"a": -0.01, "b": [-0.0], "c\\": "-0.0"}, {"a": 0.0, "b": 'x"y'}]
+    lines = "".join(json.dumps(one, indent=None) + "\n" for one in values)
+    expected = [("-0.0", "-0.0", '\\": -0.0, "'), ("-0.01", "[-0.0]", "-0.0"), ("0", 'x"y', None)]
+    assert read_json(lines, json.dumps(values, indent=1)) == [expected] * 2
+    assert read_json('{"a": -0.00}\n{"a": -0.0e0}\n{"a": -0}\n{"a": "-0.0}\n')[0] == [
+        ("-0.0",),
+        ("-0.0",),
+        ("0",),
+        'not JSON: {"a": "-0.0}',
+    ]
+
+
 def test_json_files_that_cannot_be_read(read_json):
     texts = ['[{"a": 1}, {"a": ', '[{"a": 1}', '[{"a": 1}] x', '[{"a": 1} {"a": 2', "hello", '[{"a": 1, "a": 2}]']
     assert all("is no JSON: cut off, more after its array, or a key twice" in one for one in read_json(*texts))

@@ -21,6 +21,7 @@ from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.paths import reader, to_read
 
 _BLANK = " \t\r\n\ufeff"
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _MARK = 20201119  # after a record: nothing else may be there
 
 
@@ -89,7 +90,13 @@ def _masks(spark: SparkSession, records: DataFrame) -> dict[str, int | None]:
 
 
 def _marked(text: Column) -> Column:
-    """[TEXT, mark] as a VARIANT; NULL when that is no JSON."""
+    """[TEXT, mark] as a VARIANT; NULL when that is no JSON. A number -0.0 is parsed as -0e0, or its sign would be lost."""
+    parts = F.regexp_extract_all(text, F.lit(rf'{_STRING}|[^"]+|"'), F.lit(0))
+
+    def signed(part: Column) -> Column:
+        return F.when(part.startswith('"'), part).otherwise(F.regexp_replace(part, r"-0\.0+(?![0-9eE])", "-0e0"))
+
+    text = F.when(text.rlike(r"-0\.0"), F.array_join(F.transform(parts, signed), "")).otherwise(text)
     return F.try_parse_json(F.concat(F.lit("["), text, F.lit(f",{_MARK}]")))
 
 
@@ -121,7 +128,7 @@ def _reason(text: Column, record: Column) -> Column:
 def _unfit(text: Column) -> Column:
     """Why a number in a text of JSON would not stay what it is; NULL when all do."""
     suspect = text.rlike(r"[eE]\+?[0-9]") | text.rlike("[0-9]{39}")
-    bare = F.regexp_replace(text, r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', '""')
+    bare = F.regexp_replace(text, _STRING, '""')
     numbers = F.regexp_extract_all(bare, F.lit(r"[0-9.]+[eE]\+?[0-9]+|[0-9]{39,}"), F.lit(0))
     long = bare.rlike(r"[:,\s]-?[0-9]{39,}\s*[,}\]]")
     huge = F.array_max(numbers.try_cast("array<double>")) == math.inf
