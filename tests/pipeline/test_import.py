@@ -91,7 +91,7 @@ def test_every_row_is_imported_or_rejected_once(importer, shop):
     assert catalog.tables["sales"].foreign_keys == ()  # a row refers to nobody, and rules trust what is declared
     (left_out,) = counts["tables"]["sales"]["left_out"]
     assert "1 row without a row to refer to, first row 2 of" in left_out
-    assert counts["tables"]["sales"]["dropped"] == {"tags": "has objects or arrays in it, which planscope lacks"}
+    assert counts["tables"]["sales"]["dropped"] == {"tags": "has objects or arrays in it, which imports lack"}
     joined = Session(folder).sql("select name, big from people, sales where id = person order by id").table
     assert joined.column("name").to_pylist() == ["Ann", "Zoe"]
     text = summary_text({"counts": counts}, str(folder))
@@ -571,7 +571,7 @@ def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path, hdfs):
         importer("s3a://bucket/orders", name="s3")
 
 
-@pytest.mark.parametrize(("format", "bad"), [("parquet", 0), ("orc", 1)])
+@pytest.mark.parametrize(("format", "bad"), [("parquet", 0), ("orc", 0), ("orc", 1)])
 def test_files_at_uris_that_cannot_be_read(importer, tmp_path, hdfs, format, bad):
     """Damaged ones are put aside; of one that cannot be reached nobody knows."""
     files = [tmp_path / "there" / "t" / f"day={day}" / "a" for day in range(3)]

@@ -166,6 +166,8 @@ def damaged_file(error: Exception, labels: Sequence[str]) -> str | None:
     if not is_sparks(error) or any(re.match(_UNREACHED, cause) for cause in causes(error)):
         return None
     found = re.search(r"FAILED_READ_FILE[^\n]*?reading file (\S+?)\.?\s", str(error))
+    if found is None and "InvalidProtocolBufferException" in str(error) and len(labels) == 1:  # of ORC's columns
+        return labels[0]
     path = unquote(found[1]).removeprefix("file:").lstrip("/") if found else None
     return next((label for label in labels if label.removeprefix("file:").lstrip("/") == path), None)
 

@@ -73,12 +73,12 @@ def resolve(
         stored = {file.label: type for file in files if (type := file.types.get(column)) is not None}
         lacking = next((type for type in stored.values() if read_type(type) is None), None)
         if one.sql_type and one.type is None:
-            found.dropped[column] = f"declared as {one.sql_type}, which planscope lacks"
+            found.dropped[column] = f"declared as {one.sql_type}, which imports lack"
         elif lacking is not None:
             text = str(lacking)
-            found.dropped[column] = f"is {text if len(text) <= 60 else f'{text[:59]}…'}, which planscope lacks"
+            found.dropped[column] = f"is {text if len(text) <= 60 else f'{text[:59]}…'}, which imports lack"
         elif any((file.masks.get(column) or 0) & NESTED for file in files):
-            found.dropped[column] = "has objects or arrays in it, which planscope lacks"
+            found.dropped[column] = "has objects or arrays in it, which imports lack"
         else:
             for file, type in stored.items():
                 if one.type is not None and not can_become(type, one.type):

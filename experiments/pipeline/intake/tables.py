@@ -145,11 +145,16 @@ class Tables:
         for some in batches([item for one in tables if one.format == "csv" for item in paths[one.name].items()]):
             looked |= self.csv.look(dict(some))
         found: dict[str, list[Opened]] = {}
-        for table in tables:
+        for number, table in enumerate(tables):
             here = paths[table.name]
             self.say(f"{table.name}: looking at {many(len(here), 'file') if table.files else table.label}")
             if not table.files or (table.path is not None and table.format not in ("csv", "json")):
-                found[table.name] = [open_table(self.spark, table, list(here) if len(here) < len(table.files) else ())]
+                try:
+                    found[table.name] = [open_table(self.spark, table, list(here) if len(here) < len(table.files) else ())]
+                except PipelineError:  # maybe since Spark takes the columns from a damaged file, without saying from which
+                    if table.format != "orc" or not (bad := self._unreadable(number, table)):
+                        raise
+                    trouble |= bad
                 continue
             opened, records = list[Opened](), dict[str, DataFrame]()
             for label, path in here.items():
@@ -185,7 +190,7 @@ class Tables:
 
     def _unreadable(self, number: int, table: Source) -> dict[str, str]:
         """The files that Spark cannot read, with the reason; each read alone, sooner than all anew after each of them."""
-        self.say(f"{table.name}: several files are damaged; reading each alone")
+        self.say(f"{table.name}: files are damaged; reading each alone")
         found: dict[str, str] = {}
         format = {"csv": "text", "json": "text", "orc": "orc"}.get(table.format, "parquet")
         for label, path in self._prepared(number, table, found).items():
