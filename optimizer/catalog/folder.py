@@ -93,10 +93,11 @@ def _table_of(entry: Path) -> TableFiles | None:
         return None if format is None else TableFiles(entry.stem, format, (_file(entry),))
     parts = [part for part in _entries(entry) if part.is_dir() or part.suffix.lower() in FORMATS]
     for part in parts:
-        if part.is_dir() and any(file.suffix.lower() in FORMATS for file in _entries(part)):
+        if part.is_dir() and any(file.suffix.lower() in FORMATS for file in part.rglob("[!._]*")):
             raise CatalogError(
                 f"{entry} has data files below {part.name}: nested (partitioned) table folders are not read\n"
-                f"put the part files into {entry.name} itself; if {entry.name} is a dataset of its own, open {entry}"
+                "planscope data import makes a table of folders such as day=2024-01-31; else put the part files into "
+                f"{entry.name} itself; if {entry.name} is a dataset of its own, open {entry}"
             )
     files = tuple(_file(part) for part in parts if not part.is_dir())
     formats = sorted({FORMATS[file.suffix.lower()] for file in files})

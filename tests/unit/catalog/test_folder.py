@@ -50,9 +50,10 @@ def test_one_table_twice(tmp_path: Path) -> None:
     refuse(tmp_path, r'table "t" is there twice in .*: as t\.csv and as t\.parquet')
 
 
-def test_folders_in_table_folders(tmp_path: Path) -> None:
-    (tmp_path / "t" / "year=2020").mkdir(parents=True)
-    pq.write_table(ROWS, tmp_path / "t" / "year=2020" / "p.parquet")
+@pytest.mark.parametrize("below", ["year=2020", "year=2020/month=1"])
+def test_folders_in_table_folders(tmp_path: Path, below: str) -> None:
+    (tmp_path / "t" / below).mkdir(parents=True)
+    pq.write_table(ROWS, tmp_path / "t" / below / "p.parquet")
     refuse(tmp_path, r"has data files below year=2020: nested \(partitioned\) table folders are not read")
 
 
