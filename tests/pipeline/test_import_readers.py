@@ -116,7 +116,7 @@ def test_csv_files_that_cannot_be_read(read_csv):
     for option, said in (({"delimiter": "ab"}, "one character"), ({"header": "maybe"}, "true or false")):
         with pytest.raises(PipelineError, match=said):
             read_csv(b"a\n1\n", **option)
-    with pytest.raises(PipelineError, match='no encoding "klingon"'):
+    with pytest.raises(PipelineError, match='no encoding of text "klingon"'):
         codec_name("klingon")
 
 

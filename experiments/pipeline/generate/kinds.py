@@ -56,7 +56,6 @@ def _joingraph(scale: Decimal, graphs: Sequence[str], parts: int | None) -> Reci
     named = {graph.name: graph for graph in map(join_graph, graphs)}
     tables = [table for name in sorted(named) for table in graph_tables(named[name], float(scale))]
     sizes = {table.name: (table.stats.rows, table.stats.rows * len(table.columns) * _VALUE_BYTES) for table in tables}
-    options = [word for name in sorted(named) for word in ("--graph", name)]
     return Recipe(
         kind="joingraph",
         scale=f"{scale.normalize():f}",
@@ -65,7 +64,6 @@ def _joingraph(scale: Decimal, graphs: Sequence[str], parts: int | None) -> Reci
         rows=lambda _: {name: (rows, rows) for name, (rows, _) in sizes.items()},
         schema=lambda *_: "\n\n".join(map(declaration, tables)) + "\n",
         settings={"graphs": sorted(named)} | ({} if parts is None else {"parts": parts}),
-        options=options if parts is None else [*options, "--parts", str(parts)],
     )
 
 

@@ -49,7 +49,7 @@ class Recipe:
     `write`: module:function that writes parts, given tasks and a path for each; `before` is called first, and returns a file that
     is needed until the end. `orders`, by table: columns that its rows may be sorted by, the first ones a key unless the table is
     in `unkeyed`. `rows`: how many a table must have, (least, most), given what was made of all. `schema`: schema.sql.
-    `beside`: bytes needed besides the files. `options`: `settings` as arguments of the command line.
+    `beside`: bytes needed besides the files.
     """
 
     kind: str
@@ -63,7 +63,12 @@ class Recipe:
     before: Callable[[SparkSession, Path, Say], Path] | None = None
     beside: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)
-    options: Sequence[str] = ()
+
+    @property
+    def options(self) -> list[str]:
+        """The settings as arguments of the command line: {"graphs": [a, b], "parts": 2} is --graph a --graph b --parts 2."""
+        each = [(name, one) for name, value in self.settings.items() for one in (value if isinstance(value, list) else [value])]
+        return [word for name, one in each for word in (f"--{'graph' if name == 'graphs' else name}", str(one))]
 
     @property
     def bytes(self) -> float:

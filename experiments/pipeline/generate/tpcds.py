@@ -77,7 +77,6 @@ def tpcds(scale: Decimal, parts: int | None = None) -> Recipe:
         before=before,
         beside=_BESIDE * max(factor, 0.1),
         settings={} if parts is None else {"parts": parts},
-        options=() if parts is None else ("--parts", str(parts)),
     )
 
 

@@ -52,7 +52,6 @@ def tpch(scale: Decimal, parts: int | None = None) -> Recipe:
         orders=key_orders(DECLARATIONS / "schema.sql") | {"partsupp": _PARTSUPP},
         unkeyed=frozenset({"partsupp"}),
         settings={} if parts is None else {"parts": parts},
-        options=() if parts is None else ("--parts", str(parts)),
     )
 
 

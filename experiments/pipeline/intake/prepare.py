@@ -25,16 +25,18 @@ def is_needed(format: str, encoding: str) -> bool:
     return format == "arrow" or (format in ("csv", "json") and codec_name(encoding) != "utf-8")
 
 
-def prepare(source: Path, target: Path, format: str, encoding: str) -> Path:
-    """`target`, which is written unless it is there. Raises PipelineError for a damaged file."""
+def prepare(source: Path | str, target: Path, format: str, encoding: str) -> Path | str:
+    """`target`, written unless it is there, or `source` where that can be read. Raises PipelineError for a damaged file."""
+    if not is_needed(format, encoding):
+        return source
     if target.exists():
         return target
     partial = make_folder(target.parent) / f".{target.name}"
     try:
         if format == "arrow":
-            _to_parquet(source, partial)
+            _to_parquet(Path(source), partial)
         else:
-            _to_utf8(source, partial, codec_name(encoding))
+            _to_utf8(Path(source), partial, codec_name(encoding))
     except (pa.ArrowException, OSError) as error:
         if getattr(error, "errno", None) is not None:  # the disk's
             raise
@@ -84,11 +86,8 @@ codecs.register_error("planscope_mark", _mark)
 def codec_name(encoding: str) -> str:
     """Python's name of an encoding. Raises PipelineError."""
     try:
-        found = codecs.lookup(encoding)
-    except LookupError as error:
-        raise PipelineError(
-            f'there is no encoding "{encoding}"; known are utf-8, latin-1, cp1252, utf-16 and the like'
-        ) from error
-    if not found._is_text_encoding:
-        raise PipelineError(f'"{encoding}" is no encoding of text')
-    return found.name
+        "".encode(encoding)
+        return codecs.lookup(encoding).name
+    except (LookupError, UnicodeError) as error:
+        known = "utf-8, latin-1, cp1252, utf-16 and the like"
+        raise PipelineError(f'there is no encoding of text "{encoding}"; known are {known}') from error

@@ -23,7 +23,7 @@ from experiments.pipeline.intake.declared import Declared, declared_tables, sche
 from experiments.pipeline.intake.json_files import json_records, open_json
 from experiments.pipeline.intake.keys import check_constraints
 from experiments.pipeline.intake.opened import Opened, batches, damaged_file, listed, open_table, open_typed, reading
-from experiments.pipeline.intake.prepare import damage, is_needed, prepare
+from experiments.pipeline.intake.prepare import damage, prepare
 from experiments.pipeline.intake.raw import Facts, RawTable
 from experiments.pipeline.intake.request import ImportRequest, Plan, read_inputs
 from experiments.pipeline.intake.resolve import resolve, undeclared
@@ -178,15 +178,14 @@ class Tables:
     def _prepared(self, number: int, table: Source, trouble: dict[str, str]) -> dict[str, str]:
         """Where Spark is to read the files that are not put aside, by label."""
         encoding, folder = self.request.options.get("encoding", "utf-8"), self.work / f"{number}-prepared"
-        paths = {label: label for label in table.files if label not in self.damaged}
-        for i, label in enumerate(table.files if is_needed(table.format, encoding) else ()):
-            if label not in paths:
-                continue
+        paths: dict[str, str] = {}
+        for i, label in enumerate(table.files):
             try:
-                paths[label] = str(prepare(Path(label), folder / str(i), table.format, encoding))
+                if label not in self.damaged:
+                    paths[label] = str(prepare(label, folder / str(i), table.format, encoding))
             except PipelineError as error:
                 trouble[label] = str(error)
-        return {label: path for label, path in paths.items() if label not in trouble}
+        return paths
 
     def _unreadable(self, number: int, table: Source) -> dict[str, str]:
         """The files that Spark cannot read, with the reason; each read alone, sooner than all anew after each of them."""

@@ -19,6 +19,7 @@ BITS = 12
 REGISTERS = 1 << BITS
 STANDARD_ERROR = 1.04 / sqrt(REGISTERS)
 _REST = 64 - BITS  # bits of a hash that are left to count zeros in
+_TERMS = range(1, 64)  # of the sums in the estimator: further ones are below what a float shows
 
 
 @dataclass(slots=True, eq=False)
@@ -55,29 +56,11 @@ def merge_counters(parts: Sequence[HyperLogLog]) -> HyperLogLog:
 
 
 def _sigma(x: float) -> float:
-    if x == 1.0:
-        return inf
-    y, z = 1.0, x
-    while True:
-        x *= x
-        before = z
-        z += x * y
-        y += y
-        if z == before:
-            return z
+    return inf if x == 1.0 else x + sum(x**2.0**k * 2.0 ** (k - 1) for k in _TERMS)
 
 
 def _tau(x: float) -> float:
-    if x in (0.0, 1.0):
-        return 0.0
-    y, z = 1.0, 1.0 - x
-    while True:
-        x = sqrt(x)
-        before = z
-        y *= 0.5
-        z -= (1.0 - x) ** 2 * y
-        if z == before:
-            return z / 3.0
+    return 0.0 if x == 0.0 else (1.0 - x - sum((1.0 - x**0.5**k) ** 2 * 0.5**k for k in _TERMS)) / 3.0
 
 
 def hashes(*columns: pa.Array) -> np.ndarray:

@@ -5,7 +5,9 @@ Texts too long to be kept are cut to bounds that are as good: a cut text is belo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -101,18 +103,19 @@ def lengths(values: pa.Array) -> np.ndarray | None:
 
 def cut(values: pa.Array) -> pa.Array:
     """Each value, or what LONGEST bytes hold of it, which is below it. Ascending values stay so."""
-    widths = lengths(values)
-    if widths is None or not (widths > LONGEST).any():
-        return values
-    return pa.array([_start(value) for value in values.to_pylist()], values.type)
+    return _shorter(values, _start)
 
 
 def cut_upwards(values: pa.Array) -> pa.Array:
     """Each value, or a shorter one above it and all others that start like it."""
+    return _shorter(values, _above)
+
+
+def _shorter(values: pa.Array, shortened: Callable[[Any], str | bytes]) -> pa.Array:
     widths = lengths(values)
     if widths is None or not (widths > LONGEST).any():
         return values
-    return pa.array([_above(value) for value in values.to_pylist()], values.type)
+    return pa.array(map(shortened, values.to_pylist()), values.type)
 
 
 def _start(value: str | bytes) -> str | bytes:

@@ -334,11 +334,13 @@ def _changed(changes: Mapping[str, str | None]) -> Iterator[None]:
     """The environment with `changes`, as it was before afterwards."""
     before = {name: os.environ.get(name) for name in changes}
     try:
-        for name in changes:
-            os.environ.pop(name, None)
-        os.environ.update({name: value for name, value in changes.items() if value is not None})
+        _set(changes)
         yield
     finally:
-        for name in changes:
-            os.environ.pop(name, None)
-        os.environ.update({name: value for name, value in before.items() if value is not None})
+        _set(before)
+
+
+def _set(values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        os.environ.pop(name, None)
+        os.environ.update({} if value is None else {name: value})
