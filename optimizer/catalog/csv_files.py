@@ -30,8 +30,9 @@ from optimizer.catalog.measure import measure
 from optimizer.catalog.table import TableColumn
 from optimizer.errors import CatalogError, many
 
-_ZONED = pa.timestamp("us", "UTC")
-_INFERRED = (pa.null(), pa.int64(), pa.bool_(), pa.date32(), pa.timestamp("us"), _ZONED, pa.float64(), pa.string())
+# to be read as timestamps in microseconds: zeros may follow these, and all may have a zone
+_TIMES = tuple(pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("us", "ns"))
+_INFERRED = (pa.null(), pa.int64(), pa.bool_(), pa.date32(), *_TIMES, pa.float64(), pa.string())
 _BLOCK_BYTES = 4 << 20  # a row has to fit into one block
 _NAMES_BYTES = 1 << 16  # of names in a line
 _LOST = {pa.int64(): r"^\s*-?0[0-9xX]", pa.float64(): r"^\s*(\+|-?0[0-9xX]|-?[0-9]{17})"}  # texts that these would not keep
@@ -165,9 +166,9 @@ def _header(path: Path) -> list[str]:
 
 def _read(path: Path, names: list[str], types: Mapping[str, DataType], texts: Collection[str], words: bool) -> FileFacts:
     # a column of nothing but NULLs is a string
-    became = {pa.null(): pa.string(), _ZONED: pa.timestamp("us")}
+    became = {pa.null(): pa.string(), **dict.fromkeys(_TIMES, _TIMES[0])}
     read_as = {name: types.get(name, pa.string()) for name in names}
-    columns = [TableColumn(n, became.get(t, t), as_texts=n in texts or t == _ZONED) for n, t in read_as.items()]
+    columns = [TableColumn(n, became.get(t, t), as_texts=n in texts or t in _TIMES[1:]) for n, t in read_as.items()]
     convert = convert_options({n: pa.string() if n in texts else t for n, t in read_as.items()}, words)
     options = (read_options(), parse_options(len(names)), convert)
     try:
@@ -188,14 +189,15 @@ def _read_texts(path: Path, batch: pa.RecordBatch, columns: Sequence[TableColumn
     """The batch with values in place of texts that stand for them. Raises _Unfit."""
     for i, column in enumerate(columns):
         stored = batch.column(i)
-        as_texts = column.as_texts and pa.types.is_string(stored.type)
+        texts = column.as_texts and pa.types.is_string(stored.type)
         try:
-            if as_texts:
-                batch = batch.set_column(i, column.name, from_texts(stored, column.type))
-            elif is_decimal(column.type):
+            if is_decimal(stored.type):
                 stored.validate(full=True)
+            if stored.type != column.type and not pa.types.is_null(stored.type):
+                values = from_texts(stored, column.type) if texts else stored.cast(column.type)
+                batch = batch.set_column(i, column.name, values)
         except pa.ArrowInvalid as error:
-            raise _Unfit(path, i, column.name, _first_unfit(stored, column.type) if as_texts else "") from error
+            raise _Unfit(path, i, column.name, _first_unfit(stored, column.type) if texts else "") from error
     return batch
 
 
