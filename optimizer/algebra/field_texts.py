@@ -1,7 +1,7 @@
 """How a text in a file is read where its column is declared as a type: loosely as to form, exactly as to value.
 
-Blanks around it do not count. A BOOLEAN is one of DuckDB's words, in any case; an integer any decimal number that is whole
-(+5, 1e2); a time with a zone becomes UTC, and zeros may follow its microseconds.
+Blanks around it do not count. A BOOLEAN is one of DuckDB's words, in any case; an integer has digits only, after a sign; a time
+with a zone becomes UTC, and zeros may follow its microseconds.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import FALSE_TEXTS, TRUE_TEXTS
 
 _BLANK = " \t\r\n"
+_INTEGER = "^[-+]?[0-9]+$"
 _ZONED = r"[ T].*(Z|[-+][0-9:]+)$"
 
 
@@ -28,7 +29,8 @@ def from_texts(texts: Any, type: DataType) -> Any:
             lower = pc.if_else(pc.is_in(lower, pa.array(spelled)), word, lower)
         return lower.cast(type)
     if t.is_integer(type):
-        return trimmed.cast(pa.decimal128(19, 0)).cast(type)
+        digits = pc.if_else(pc.match_substring_regex(trimmed, _INTEGER), trimmed, "")
+        return digits.cast(pa.decimal128(19, 0)).cast(type)
     if t.is_decimal(type):  # Arrow would overflow silently
         return trimmed.cast(pa.decimal256(76, type.scale)).cast(type)
     if t.is_timestamp(type):

@@ -68,7 +68,7 @@ def _from_text(text: str, type: DataType) -> str:
     if kinds.is_boolean(type):
         return f"CASE WHEN lower({text}) IN {TRUE_TEXTS} THEN true WHEN lower({text}) IN {FALSE_TEXTS} THEN false END"
     if kinds.is_integer(type):
-        return f"CASE WHEN {_is(text, _INTEGER)} THEN {cast} ELSE try_cast({_decimal(text, pa.decimal128(19, 0))} AS {to}) END"
+        return _if(_is(text, _INTEGER), cast)
     if kinds.is_floating(type):
         within = f"abs({cast}) < CAST('Infinity' AS double)"  # nothing beyond the type's range
         return f"CASE WHEN {_is(text, _NUMBER)} THEN {_if(within, cast)} WHEN {_is(text, _NO_NUMBER)} THEN {cast} END"
