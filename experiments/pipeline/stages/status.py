@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -57,8 +58,7 @@ def _run(out: Path, name: str) -> dict[str, Any]:
         found = progress_of(folder)
     except CatalogError as error:
         return {**told, "text": str(error)}
-    facts = {"items": found.items, "done": found.done, "errors": found.errors, "complete": found.complete}
-    return {**told, **facts, "text": f"{found.done:,} of {many(found.items, 'item')}{error_text(found.errors)}"}
+    return {**told, **asdict(found), "text": f"{found.done:,} of {many(found.items, 'item')}{error_text(found.errors)}"}
 
 
 def status_text(status: dict[str, Any]) -> str:

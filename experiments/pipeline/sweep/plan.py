@@ -90,15 +90,11 @@ class SweepPlan(How):
             "item": _digest([query.name, query.sql, query.digest, full, seed])[:20],
             "number": number,
             "query": query.name,
-            "sql": query.sql,
-            "data": query.data,
-            "digest": query.digest,
+            **{name: getattr(query, name) for name in ("sql", "data", "digest")},
             "variant": variant.name,
             "seed": seed,
             "settings": settings,
-            "execute": self.execute,
-            "analyze": self.analyze,
-            "repeats": self.repeats,
+            **{name: getattr(self, name) for name in ("execute", "analyze", "repeats")},
         }
 
     def as_dict(self) -> dict[str, Any]:
