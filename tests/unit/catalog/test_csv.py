@@ -185,7 +185,7 @@ def test_what_is_no_integer(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("type", ["decimal(10,2)", "decimal(38,2)"])
-@pytest.mark.parametrize("value", ["1.239", "1e-31", "1e38", "9" * 38, "4" + "0" * 37])
+@pytest.mark.parametrize("value", ["1.239", "1e-31", "1e38", "9" * 38, str((2**128 + 5 * 10**37) // 100)])
 def test_number_that_would_lose_digits(tmp_path: Path, type: str, value: str) -> None:
     with pytest.raises(CatalogError, match=r"""t\.csv, line 3, column "a": '[0-9.e-]*' is not of the declared type DECIMAL"""):
         opened(tmp_path, f"a,b\n1.5,1\n{value},2\n", f"create table t (a {type}, b int)")
