@@ -13,7 +13,7 @@ from types import FrameType
 
 def main() -> int:
     """Run the command line; the exit code."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else whoever started us wants it ignored
+    if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None):  # else whoever started us wants it ignored
         signal.signal(signal.SIGINT, _on_ctrl_c)
     _open_closed()
     from experiments.cli import main as run

@@ -10,10 +10,10 @@ package of ours is not ours (`packages`).
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as `typing` has it, which takes longer to import than all the rest
 if TYPE_CHECKING:
+    from typing import Any
+
     from executor.counting.of_catalog import row_counter as row_counter
     from executor.explanation import Explanation as Explanation
     from executor.explanation import Result as Result
@@ -64,6 +64,8 @@ __all__ = [*_HOME, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
     if name in _MODULES:
         return import_module(f"planscope.{name}")
     if name not in _HOME:

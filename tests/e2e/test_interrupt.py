@@ -51,6 +51,22 @@ def test_while_modules_are_loaded(module):
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
 
 
+@pytest.mark.parametrize("module", ["planscope.packages", "experiments.__main__"])
+def test_before_the_command_line_is_there(module):
+    listens = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{listens}\n{LOADING.replace('MODULE', module)}\nfrom planscope.__main__ import main\nsys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--version"], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+
+
+def test_little_is_imported_before_ctrl_c_is_looked_after():
+    code = "import sys; sys.path.insert(0, '.'); import planscope; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-ISc", code], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert "typing" not in done.stdout.split()
+
+
 def test_while_a_file_is_written_nothing_is_left_of_it(tmp_path):
     done = interrupted(LOADING.replace("MODULE", "memo_viz.stepper.page"), "trace", "chain/3", "-o", str(tmp_path / "t.html"))
     assert (done.returncode, done.stderr) == (130, "error: interrupted\n") and not list(tmp_path.iterdir())
