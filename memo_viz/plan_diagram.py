@@ -12,6 +12,7 @@ from memo_viz.text import clean
 
 # Okabe and Ito's colours, lightened where black text stands on them: told apart by colour-blind eyes
 COLOURS = ("#56b4e9", "#e69f00", "#5fc2a2", "#f0e442", "#d99abf", "#8fa8d9", "#e0936a", "#bdbdbd")
+JOINS = {"HJ": "hash join", "MJ": "merge join", "NL": "nested-loop join"}
 LEFT, TOP, SIDE, LINE = 90, 40, 420, 18
 
 
@@ -30,6 +31,12 @@ def plan_diagram_svg(diagram: dict[str, Any], title: str) -> str:
         body.append(f'<rect x="{LEFT}" y="{y - 12}" width="14" height="14" fill="{colour(number)}"/>')
         text = f"P{number + 1} · {100 * shares.count(number) / len(shares):.1f} % · {plan}"
         body.append(_text(LEFT + 22, y, text if len(text) <= 120 else text[:119] + "…", "start"))
+        y += LINE
+    if _estimates(axes):
+        body += [_cross(LEFT + 7, y - 5), _text(LEFT + 22, y, "the estimate", "start")]
+        y += LINE
+    if joins := [f"{short} {name}" for short, name in JOINS.items() if any(f" {short} " in plan for plan in plans)]:
+        body.append(_text(LEFT + 22, y, ", ".join(joins), "start"))
         y += LINE
     width = max(LEFT + SIDE + 60, LEFT + 22 + 7 * max(min(120, len(plan) + 12) for plan in plans))
     name = escape(clean(title), quote=True)
@@ -104,8 +111,7 @@ def _cells(cells: Sequence[Sequence[int]], across: _Scale, axes: Sequence[dict[s
     name = f"rows of {{{', '.join(axes[1]['relations'])}}}"
     body.append(_text(-(TOP + SIDE / 2), 20, name, "middle", ' transform="rotate(-90)"'))
     body += [_text(LEFT - 8, y + 4, label, "end") for label, y in up.ticks()]
-    estimates = [axis["estimate"] for axis in axes]
-    if all(e is not None and min(a["rows"]) <= e <= max(a["rows"]) for e, a in zip(estimates, axes, strict=True)):
+    if estimates := _estimates(axes):
         body.append(_cross(across(estimates[0]), up(estimates[1])))
     return body
 
@@ -145,11 +151,16 @@ def _curve(diagram: dict[str, Any], across: _Scale) -> list[str]:
     body.append(f'<polyline points="{points}" fill="none" stroke="black" stroke-width="2"/>')
     body += [_text(LEFT - 8, y + 4, label, "end") for label, y in up.ticks()]
     body.append(_text(-(TOP + SIDE / 2), 20, "cost of the cheapest plan", "middle", ' transform="rotate(-90)"'))
-    estimate = axis["estimate"]
-    if estimate is not None and rows[0] <= estimate <= rows[-1]:
+    for estimate in _estimates([axis]):
         nearest = min(range(len(rows)), key=lambda i: abs(math.log(rows[i] / estimate)))
         body.append(_cross(across(estimate), up(costs[nearest])))
     return body
+
+
+def _estimates(axes: Sequence[dict[str, Any]]) -> list[float]:
+    """The estimate on each axis; none where one has it not."""
+    found = [a["estimate"] for a in axes if a["estimate"] is not None and a["rows"][0] <= a["estimate"] <= a["rows"][-1]]
+    return found if len(found) == len(axes) else []
 
 
 def _cross(x: float, y: float) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from experiments.commands.inputs import Inputs, query_inputs
-from experiments.commands.output import format_of, say, text_width, write_json, write_text
+from experiments.commands.output import format_of, say, sink, text_width, write_json, write_text
 
-FORMATS = ("text", "json", "svg")
+PICTURES = ("svg", "png", "pdf")
+FORMATS = ("text", "json", *PICTURES)
 
 
 @click.command("what-if")
@@ -43,7 +44,7 @@ def command(
         raise click.UsageError("a plan diagram has one axis or two")
     if sweep and rows:
         raise click.UsageError("--sweep changes row counts by itself: leave --rows out")
-    if format == "svg" and not sweep:
+    if format in PICTURES and not sweep:
         raise click.UsageError("there are pictures of plan diagrams: add --sweep '{a}'")
     changed = dict(_rows(text) for text in rows)
     factors = dict(_factor(text) for text in cost)
@@ -55,10 +56,17 @@ def command(
     )
     if format == "json":
         write_json(answer.json, output)
-    elif format == "svg":
+    elif format in PICTURES:
         from memo_viz.plan_diagram import plan_diagram_svg
 
-        write_text(plan_diagram_svg(answer.json, inputs.sql), output)
+        svg = plan_diagram_svg(answer.json, inputs.sql)
+        if format == "svg":
+            write_text(svg, output)
+        else:
+            from experiments.diagram_file import diagram_file
+
+            with sink(output) as file:
+                file.write(diagram_file(svg, format))
     else:
         say(answer.show(text_width()), output)
 

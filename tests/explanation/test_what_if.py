@@ -45,6 +45,7 @@ def test_a_diagram_has_the_winner_of_each_point() -> None:
     for picture in (one, two):
         svg = ElementTree.fromstring(plan_diagram_svg(picture.json, 'a "<b>" \x1b query'))
         texts = "".join(svg.itertext())
+        assert "the estimate" in texts and "HJ hash join" in texts
         assert 'a "<b>"' in texts and "\x1b" not in texts and f"P{len(picture.plans)}" in texts
 
 
@@ -86,6 +87,10 @@ def test_the_command(shop: str, capsys: pytest.CaptureFixture[str], tmp_path: py
     picture = f"{tmp_path}/d.svg"
     assert run("--sweep", "{a,b}=1..1e6", "--points", "5", "-o", picture)[0] == 0
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
+    for axes in (("--sweep", "a"), ("--sweep", "a", "--sweep", "{a,b}=1..1e6")):
+        for ending, head in (("png", b"\x89PNG"), ("pdf", b"%PDF")):
+            assert run(*axes, "--points", "5", "-o", f"{tmp_path}/d.{ending}") == (0, "", "")
+            assert Path(f"{tmp_path}/d.{ending}").read_bytes().startswith(head)
     for arguments, part in (
         ((), "say what is to be another"),
         (("--rows", "a"), "names no relations"),

@@ -66,7 +66,7 @@ FOLDERS = {
 ONLY_IN = {
     "sqlglot": ("optimizer/sql/",),
     "pyspark": ("executor/spark/", "experiments/pipeline/"),
-    "matplotlib": ("experiments/bench/figures.py", "experiments/pipeline/report/figures.py"),
+    "matplotlib": ("experiments/bench/figures.py", "experiments/diagram_file.py", "experiments/pipeline/report/figures.py"),
     "duckdb": (
         "tests/",
         "experiments/pipeline/generate/tpcds.py",
