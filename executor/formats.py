@@ -44,7 +44,7 @@ def write_rows(rows: Rows, format: str, sink: BinaryIO, max_rows: int | None = N
 
 def show_table(table: pa.Table, max_rows: int | None = None, width: int | None = None) -> str:
     """Aligned text: numbers to the right, NULL in words, one line a row, and the number of rows below. Texts are cut so that a
-    line takes `width` terminal cells, though to no less than LEAST_CELL."""
+    line takes `width` terminal cells, though to no less than LEAST_CELL; wider rows become a line a value."""
     shown = table if max_rows is None else table.slice(0, max_rows)
     texts = [_table_cells(shown.column(i)) for i in range(shown.num_columns)]
     right = [_is_number(field.type) for field in shown.schema]
@@ -54,13 +54,28 @@ def show_table(table: pa.Table, max_rows: int | None = None, width: int | None =
     while width is not None and sum(widths) + 3 * (len(widths) - 1) > width and longest > LEAST_CELL:
         longest -= 1
         widths = [size if number else min(size, longest) for size, number in zip(widths, right, strict=True)]
-    lines = [_line(names, widths, right), "─┼─".join("─" * width for width in widths)]
-    lines += [_line(row, widths, right) for row in zip(*texts, strict=True)]
+    if width is not None and sum(widths) + 3 * (len(widths) - 1) > width and shown.num_rows:
+        lines = _records(names, list(zip(*texts, strict=True)), width)
+    else:
+        lines = [_line(names, widths, right), "─┼─".join("─" * width for width in widths)]
+        lines += [_line(row, widths, right) for row in zip(*texts, strict=True)]
     if table.num_rows > shown.num_rows:
         lines.append(f"({many(table.num_rows, 'row')}, the first {shown.num_rows:,} shown)")
     else:
         lines.append(f"({many(table.num_rows, 'row')})")
     return "\n".join(lines)
+
+
+def _records(names: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Rows as lines of a name and its value, below a line with the number of each."""
+    left = min(max(map(cell_len, names)), width // 3)
+    sizes = [left, max(LEAST_CELL, width - left - 3)]
+    lines = []
+    for number, row in enumerate(rows, 1):
+        lines.append(f"─ row {number:,} ".ljust(left + 1, "─") + "┬" + "─" * (sizes[1] + 1))
+        for pair in zip(names, row, strict=True):
+            lines.append(_line(pair, [left, min(sizes[1], cell_len(pair[1]))], (False, False)))
+    return lines
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ import importlib
 import importlib.metadata
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -138,8 +139,9 @@ def _run(arguments: list[str], facts: dict[str, object]) -> int:
         from click.shell_completion import shell_complete
 
         return shell_complete(cli, {"obj": facts}, "planscope", COMPLETION, asked)
+    width = max(40, min(100, shutil.get_terminal_size().columns)) - 2  # of help; click's own is 50 at least
     try:
-        with cli.make_context("planscope", [_not_an_option(a) for a in arguments], obj=facts) as context:
+        with cli.make_context("planscope", [_not_an_option(a) for a in arguments], obj=facts, terminal_width=width) as context:
             cli.invoke(context)
     except click.exceptions.Exit as done:  # --help and --version end this way
         return done.exit_code

@@ -30,7 +30,7 @@ from optimizer.settings import Settings
 
 TIMEOUT, QUICK_TIMEOUT = 60.0, 30.0  # seconds for an item
 MEMORY = 4096  # megabytes
-_MOST_ROWS, _WIDEST = 40, 120  # of a table that a terminal shows; columns of text
+_MOST_ROWS, _WIDEST = 40, 80  # of a table that a terminal shows; columns of text
 
 
 _DATA = (
@@ -162,7 +162,7 @@ def section_lines(section: Section) -> list[str]:
         few = table.whole or table.data.num_rows <= _MOST_ROWS
         lines += [
             "",
-            table.caption,
+            *textwrap.wrap(table.caption, text_width()),
             *(_table_lines(table.data) if few else [f"{many(table.data.num_rows, 'row')}, kept with -o"]),
         ]
     return [*lines, ""]

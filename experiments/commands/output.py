@@ -64,7 +64,7 @@ _TABLE = re.compile(r"^─[─ ]*$", re.MULTILINE)  # the line below its heads
 
 
 def fitted(text: str) -> str:
-    """`text` with lines longer than `text_width` broken at blanks; rows of tables that cannot be as narrow stay whole."""
+    """`text` with lines longer than `text_width` broken at blanks; rows of tables stay whole."""
     width = text_width()
     return "\n\n".join(
         block if _TABLE.search(block) else "\n".join(part for line in block.split("\n") for part in _broken(line, width))
@@ -114,7 +114,7 @@ _FIGURE = re.compile(r"[-+]?[\d,.]*(e[-+]?\d+)?( ?%)?|∞|-")
 
 def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     """Aligned columns under underlined heads, figures to the right. To fit `text_width`, heads are broken at blanks, and the last
-    column into lines, below the others where little room is left beside them."""
+    column into lines, below the others where little room is left beside them; what still does not fit is a record a row."""
     cells, width = [tuple(map(clean, row)) for row in rows], text_width()
     right = [all(_FIGURE.fullmatch(row[i]) for row in cells) for i in range(len(head))]
     last = max((len(row[-1]) for row in cells), default=0)
@@ -131,6 +131,8 @@ def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     high = max(map(len, heads))
     lines = [line([name[at - high] if at >= high - len(name) else "" for name in heads]).rstrip() for at in range(high)]
     lines.append("  ".join("─" * size for size in [*sizes[:-1], sizes[-1] if right[-1] else len(head[-1])]))
+    if not right[-1] and beside + len(head[-1]) > width:  # the last head stands below the others, as its column does
+        lines[-2:] = [lines[-2][: beside - 2].rstrip(), f"    {head[-1]}", "  ".join("─" * size for size in sizes[:-1])]
     for row in cells:
         if beside + len(row[-1]) <= width or right[-1]:
             lines.append(line(row).rstrip())
@@ -141,7 +143,19 @@ def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
             lines += [line(row[:-1]).rstrip(), *(f"    {part}" for part in parts)]
         else:
             lines += [f"{line(row[:-1])}  {parts[0]}", *(" " * beside + part for part in parts[1:])]
-    return "\n".join(lines)
+    return "\n".join(lines) if max(map(len, lines)) <= width else _records(head, cells, width)
+
+
+def _records(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:
+    """Each row as lines of a name and its value, with an empty line after it."""
+    margin = max(map(len, head)) + 2
+    if margin > width // 2:
+        margin = 4
+
+    def lines(name: str, value: str) -> list[str]:
+        return textwrap.wrap(f"{name:{margin - 2}}  {value}", width, subsequent_indent=" " * margin, break_on_hyphens=False)
+
+    return "\n\n".join("\n".join(part for pair in zip(head, row, strict=True) for part in lines(*pair)) for row in rows)
 
 
 list_format = click.option("--format", "format", type=click.Choice(("text", "json")), default="text", show_default=True)

@@ -67,11 +67,24 @@ def test_a_name_of_a_megabyte_gives_a_short_message(planscope, shop) -> None:
     assert 10_000 < len(planscope("explain", f'select 1 as "{"x" * 1_000_000}"').out) < 15_000
 
 
-def test_rows_of_tables_that_cannot_be_as_narrow_stay_whole(monkeypatch) -> None:
+def test_rows_that_cannot_be_as_narrow_become_records(monkeypatch) -> None:
+    head, row = ("query", *(f"ms_{i}" for i in range(9))), ("q05", *(f"{i}00.25" for i in range(9)))
+    monkeypatch.setenv("COLUMNS", "90")
+    table = table_text(head, [row])
+    assert fitted(f"Figures.\n{table}") == f"Figures.\n{table}" and len(table.splitlines()) == 3
     monkeypatch.setenv("COLUMNS", "40")
-    table = table_text(("query", *(f"ms_{i}" for i in range(9))), [("q05", *(f"{i}00.25" for i in range(9)))])
-    text, *lines = fitted(f"{'word ' * 20}\n\nFigures.\n{table}").split("\n\n")
-    assert lines == [f"Figures.\n{table}"] and max(map(len, text.split("\n"))) <= 40
+    lines = table_text(head, [row, row]).splitlines()
+    assert len(lines) == 21 and lines[:2] == ["query  q05", "ms_0   000.25"]
+
+
+def test_nothing_is_wider_than_forty_columns(planscope, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    for arguments in (
+        ("rules",), ("settings",), ("workloads",), ("run", "select * from lineitem limit 2", "-d", "tpch:0.01"),
+        ("bench", "pruning", "chain/3", "--modes", "none,both", "-q"), ("--help",), ("bench", "--help"),
+    ):  # fmt: skip
+        done = planscope(*arguments)
+        assert done.code == 0 and max(map(len, done.out.splitlines())) <= 40, arguments
 
 
 @pytest.mark.parametrize("columns", [60, 90, 150])
