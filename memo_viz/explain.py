@@ -111,7 +111,8 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float,
     if not search["proven"]:
         least, gap = search.get("lower_bound", 0.0), search.get("gap")
         heuristic = search.get("heuristic")
-        why = f"joins were ordered by heuristics ({heuristic})" if heuristic else "a budget, gap or epsilon ended the search"
+        why = f"joins were ordered by heuristics ({heuristic})" if heuristic else "a gap or epsilon ended the search"
+        why = search.get("budget") or why
         proof = f"not proven: {why}; no plan costs less than {number(least)}"
         proof += f", so it is at most {100 * gap:.3g} % above the optimum" if gap is not None and gap < 10 else ""
     fired = sum(search["rules_fired"].values())

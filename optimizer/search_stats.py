@@ -17,7 +17,8 @@ class SearchStats:
 
     `groups`, `goals`: with the sets of relations that have no group; `joins_enumerated`: pairs of inputs joined, each once;
     `regions`: by how they were searched (expand, table, tasks, one order); `lower_bound`: no plan costs less; `gap`: how much
-    dearer the plan can be, as a fraction, None where nothing is known; `forced`: the join order that was asked for.
+    dearer the plan can be, as a fraction, None where nothing is known; `forced`: the join order that was asked for;
+    `budget`: the one that ended the search, if so.
     """
 
     groups: int
@@ -43,6 +44,7 @@ class SearchStats:
     heuristic: str
     prepass_converged: bool
     forced: str = ""
+    budget: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -86,4 +88,5 @@ def search_stats(search: Search, prepass_converged: bool = True) -> SearchStats:
         heuristic=counters.heuristic,
         prepass_converged=prepass_converged,
         forced=search.context.settings.join_order,
+        budget=counters.budget,
     )

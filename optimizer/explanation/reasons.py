@@ -123,8 +123,8 @@ class Judge:
             return self._lost(step, total, skip)
         if goal.way is not None and goal.lower >= goal.best_cost * (1.0 - 1e-9):
             return self._not_needed(step)
-        search = self._search
-        why = search.counters.heuristic or ("a budget, gap or epsilon ended the search" if not search.counters.proven else "")
+        counters = self._search.counters
+        why = counters.budget or counters.heuristic or ("" if counters.proven else "a gap or epsilon ended the search")
         if why:
             return Reason(Kind.NOT_SEARCHED, f"{self._what(step)} was not looked at: {why}")
         return Reason(Kind.NOT_SEARCHED, f"{self.names.goal(goal)} was never optimized: no plan within bounds needed it")

@@ -251,7 +251,7 @@ class Iterative:
         search, memo = self.search, self.memo
         left = [match for match in self._left + self.queue.left() if not self._superfluous(match)]
         if left:
-            search.counters.proven = False
+            search.spent("budget_tasks" if search.counters.tasks >= self._budget else "budget_ms")
             if search.trace is not None:
                 search.trace.emit("budget", tasks=search.counters.tasks, left=[])
         for match in left:  # whoever explores further must not take these for applied

@@ -138,10 +138,22 @@ class SearchContext:
         if self.memo.logical_count < self._most_mexprs and len(self.memo.groups) < self._most_groups:
             return True
         if self.counters.proven:
-            self.counters.proven = False
+            self.spent("budget_mexprs" if self.memo.logical_count >= self._most_mexprs else "budget_groups")
             if self.trace is not None:
                 self.trace.emit("budget", mexprs=self.memo.logical_count, left=len(self.stack))
         return False
+
+    def spent(self, setting: str) -> None:
+        """A budget is spent: nothing is proven any more."""
+        counters = self.counters
+        counters.proven = False
+        if not counters.budget:
+            counters.budget = f"{setting}={getattr(self.context.settings, setting)} ended the search{self.fired_most()}"
+
+    def fired_most(self) -> str:
+        """The transformation rule that made most of the memo, as the end of a sentence."""
+        fired = [(self.counters.rules_fired[rule.name], rule.name) for rule in self.rules.transformations]
+        return "; {1} fired most, {0:,} times".format(*max(fired)) if any(count for count, _ in fired) else ""
 
     # -- goals --------------------------------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ def what_was_found(search: SearchContext) -> str:
     goal, counters = search.root, search.counters
     text = f"interrupted after {many(counters.tasks, 'task')} with {many(len(search.memo.groups), 'group')}"
     if goal is None:
-        return f"{text}, while exploring; nothing was costed yet"
+        return f"{text}, while exploring{search.fired_most()}; nothing was costed yet"
     if goal.best_cost == INFINITY:
         return f"{text}; no complete plan yet"
     least = search.memo.groups[goal.group].lower

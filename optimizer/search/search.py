@@ -135,10 +135,11 @@ class Search(SearchContext):
     def _take_first_plan(self, root: Goal) -> None:
         """A budget is spent. What was found stays, and nothing more is proved; where there is no plan yet, the query as it was
         given is costed, which takes a few tasks for each operator."""
+        self.spent("budget_ms" if self.late() else "budget_tasks")
         if self.trace is not None:
             self.trace.emit("budget", tasks=self.counters.tasks, left=[task.id for task in self.stack])
         self.stack.clear()
-        self.counters.proven = self.stale = False
+        self.stale = False
         for goal in self.memo.goals:
             if not goal.settled and goal.status is not Status.IMPOSSIBLE:
                 goal.settled = goal.best_cost < INFINITY  # whatever that is, it will do
@@ -189,16 +190,26 @@ class Search(SearchContext):
 
     def _rebind(self, parents: list[LogicalExpr], members: list[LogicalExpr]) -> None:
         """Let rules that have already bound above see new members: as many levels up as their patterns look down."""
+        wanted = [  # per level the rules that may take a new member there: there can be many parents
+            [
+                (bit, rule, levels)
+                for bit, rule, levels in self.rules.deep
+                if len(levels) > distance and any(part.takes(mexpr.op) for part in levels[distance] for mexpr in members)
+            ]
+            for distance in range(1, self.rules.deepest)
+        ]
+        while wanted and not wanted[-1]:
+            wanted.pop()
         scheduled: set[tuple[int, int]] = set()
         level = parents
-        for distance in range(1, self.rules.deepest):
-            for parent in level:
+        for distance, deep in enumerate(wanted, 1):
+            for parent in level if deep else ():
                 above = parent.op if distance == 1 else None
-                for bit, rule, levels in self.rules.deep:
-                    if len(levels) > distance and parent.applied & bit and (parent.id, bit) not in scheduled:
+                for bit, rule, levels in deep:
+                    if parent.applied & bit and (parent.id, bit) not in scheduled:
                         scheduled.add((parent.id, bit))
                         for mexpr in members:
                             if any(part.takes(mexpr.op, above) for part in levels[distance]):
                                 self.push(ApplyRule(rule, parent, mexpr))
-            if distance + 1 < self.rules.deepest:
+            if distance < len(wanted):
                 level = [above for parent in level for above in self.memo.group(parent.group).parents]

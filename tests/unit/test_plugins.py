@@ -253,6 +253,27 @@ def test_an_error_in_a_rule_of_a_plug_in_is_not_called_ours(tmp_path: Path, caps
     assert err.startswith(f"error: plug-in {file}, line 10: rule keep failed on group ") and "AttributeError" in err
 
 
+GROW = '''
+@rule
+class Grow(TransformationRule):
+    """Ever new expressions."""
+    name = "limit_grow"
+    pattern = node(Limit, ANY)
+    def apply(self, bound, context):
+        (below,), limit = bound.inputs, bound.op
+        return (Tree(Limit(limit.order, limit.offset, limit.count + 1), (Tree(limit, (below,)),)),)
+'''
+
+
+@pytest.mark.parametrize("budget", ["budget_mexprs=50", "budget_tasks=200"])
+@pytest.mark.parametrize("driver", ["top_down", "iterative"])
+def test_a_rule_that_never_ends_is_named(tmp_path: Path, tpch: Catalog, budget: str, driver: str) -> None:
+    setting, value = budget.split("=")
+    session = Session(tpch, {setting: int(value), "driver": driver}, plugins=[written(tmp_path, GROW)])
+    text = " ".join(session.explain("select * from nation order by n_name limit 3").text.split())
+    assert f"not proven: {budget} ended the search; limit_grow fired most, " in text
+
+
 @pytest.mark.parametrize(
     ("base", "result", "message"),
     [
