@@ -29,6 +29,7 @@ from typing import Any
 from experiments.bench.experiment import Item, Row
 from experiments.bench.registry import load
 from optimizer.errors import BoundRefuted, PlanscopeError
+from optimizer.plugins.load import plugin_line
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 _LOOK_SECONDS = 0.02  # between looks at the memory that an item takes
@@ -181,7 +182,9 @@ def measured(name: str, item: Item, idle_mb: float | None = None) -> list[Row]:
     except MemoryError as error:
         rows = [failure("memory", str(error) or "memory ran out")]
     except Exception as error:
-        rows = [{**failure("error", str(error) or "no message"), "error_kind": type(error).__name__, "bug": _is_bug(error)}]
+        where, text = plugin_line(error), str(error) or "no message"
+        text = text if where is None else f"plug-in {where}: {text}"
+        rows = [{**failure("error", text), "error_kind": type(error).__name__, "bug": _is_bug(error)}]
     peak = None if idle_mb is None else status_mb("VmHWM")
     used = {
         "item_s": perf_counter() - wall,

@@ -23,14 +23,14 @@ from experiments.bench.runner import Limits, run
 from experiments.bench.store import Store
 from experiments.bench.tables import texts
 from experiments.commands.inputs import DATA_HELP, progress
-from experiments.commands.output import say, table_text, text_width
+from experiments.commands.output import aligned_text, say, table_text, text_width
 from experiments.commands.spark_options import SPARK_OPTIONS
 from optimizer.errors import InternalError, OutputError, PlanscopeError, many
 from optimizer.settings import Settings
 
 TIMEOUT, QUICK_TIMEOUT = 60.0, 30.0  # seconds for an item
 MEMORY = 4096  # megabytes
-_MOST_ROWS, _WIDEST = 40, 80  # of a table that a terminal shows; columns of text
+_MOST_ROWS, _WIDEST = 40, 80  # rows of a table that a terminal shows; columns of text
 
 
 _DATA = (
@@ -140,8 +140,8 @@ def compare_command(first: Path, second: Path, output: str | None) -> None:
 
 
 def _show(experiment: Experiment, rows: pa.Table, folder: Path, about: dict[str, Any], kept: bool) -> None:
-    """Prints the report, and writes it where results are kept. Raises InternalError for problems, PlanscopeError where every item
-    failed."""
+    """Prints the report, and writes it where results are kept. Raises InternalError for problems, PlanscopeError for those of
+    plug-ins and where every item failed."""
     sections = [*experiment.report(rows), *failed_section(rows)]
     for section in sections:
         say("\n".join(section_lines(section)))
@@ -150,7 +150,11 @@ def _show(experiment: Experiment, rows: pa.Table, folder: Path, about: dict[str,
             click.echo(f"wrote {path}", err=True)
     problems = [problem for section in sections for problem in section.problems]
     if problems:
-        raise InternalError(f"bench {experiment.NAME}: " + "; ".join(problems[:5]))
+        text = f"bench {experiment.NAME}: " + "; ".join(problems[:5])
+        used = {pairs for pairs in rows["pairs"].to_pylist() if "plugins=" in str(pairs)} if "pairs" in rows.column_names else ()
+        if used:
+            raise PlanscopeError(f"{text}\nplanscope has a bug, or a plug-in gives it what is wrong ({', '.join(sorted(used))})")
+        raise InternalError(text)
     if rows.num_rows and "ok" not in rows["status"].to_pylist():
         raise PlanscopeError(f"bench {experiment.NAME}: no item has a result")
 
@@ -172,10 +176,14 @@ def _table_lines(table: pa.Table) -> list[str]:
     """The table without the last columns of one that is much too wide."""
     kept, _, rows = texts(table)
     names = [name.replace("_", " ") for name in kept]
+    width = max(_WIDEST, text_width())
     for count in range(len(names), 0, -1) if rows else ():
-        text = table_text(tuple(names[:count]), [tuple(row[:count]) for row in rows])
-        if count == 1 or max(map(len, text.split("\n"))) <= max(_WIDEST, text_width()):
-            return [text, *([f"and {many(len(names) - count, 'column')} more, kept with -o"] if count < len(names) else [])]
+        part = tuple(names[:count]), [tuple(row[:count]) for row in rows]
+        if count == 1 or max(map(len, aligned_text(*part, width).split("\n"))) <= width:
+            return [
+                table_text(*part),
+                *([f"and {many(len(names) - count, 'column')} more, kept with -o"] if count < len(names) else []),
+            ]
     return []
 
 

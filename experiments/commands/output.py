@@ -113,9 +113,16 @@ _FIGURE = re.compile(r"[-+]?[\d,.]*(e[-+]?\d+)?( ?%)?|∞|-")
 
 
 def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """Aligned columns under underlined heads, figures to the right. To fit `text_width`, heads are broken at blanks, and the last
-    column into lines, below the others where little room is left beside them; what still does not fit is a record a row."""
-    cells, width = [tuple(map(clean, row)) for row in rows], text_width()
+    """A table that fits `text_width`: aligned columns, else a record a row."""
+    width = text_width()
+    text = aligned_text(head, rows, width)
+    return text if max(map(len, text.split("\n"))) <= width else _records(head, [tuple(map(clean, row)) for row in rows], width)
+
+
+def aligned_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], width: int) -> str:
+    """Aligned columns under underlined heads, figures to the right. To fit `width`, as far as that goes, heads are broken at
+    blanks, and the last column into lines, below the others where little room is left beside them."""
+    cells = [tuple(map(clean, row)) for row in rows]
     right = [all(_FIGURE.fullmatch(row[i]) for row in cells) for i in range(len(head))]
     last = max((len(row[-1]) for row in cells), default=0)
     sizes = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(head)]
@@ -143,7 +150,7 @@ def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
             lines += [line(row[:-1]).rstrip(), *(f"    {part}" for part in parts)]
         else:
             lines += [f"{line(row[:-1])}  {parts[0]}", *(" " * beside + part for part in parts[1:])]
-    return "\n".join(lines) if max(map(len, lines)) <= width else _records(head, cells, width)
+    return "\n".join(lines)
 
 
 def _records(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:

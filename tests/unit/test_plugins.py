@@ -368,3 +368,20 @@ def test_an_operator_runs_by_itself_or_as_its_base_or_not_at_all(tpch: Catalog) 
 def test_every_operator_of_ours_is_listed() -> None:
     found = {kind.__name__ for kind in vars(physical).values() if isinstance(kind, type) and kind is not PhysicalOperator}
     assert found == {kind.__name__ for kind in OPERATORS}
+
+
+@pytest.mark.parametrize(
+    ("body", "settings", "message"),
+    [
+        (FREE.replace("return 0.0\n    def least", "return 1.0\n    def least").replace("leaves): return 0.0", "leaves): return 9.0"),
+         ("--set", "cost_model=free"), "which the cost model free says to be the least"),
+        (KEEP.replace("return None", "return bound.nothing"), (), "mine.py, line "),
+    ],
+)  # fmt: skip
+def test_a_bench_calls_no_error_of_a_plug_in_ours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], body: str, settings: tuple[str, ...], message: str
+) -> None:
+    plugin = written(tmp_path, body)
+    assert main(["bench", "pruning", "chain/3", "--modes", "both", "--audit", "-q", "--plugin", plugin, *settings]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: bench pruning: ") and message in error and "or a plug-in gives it what is wrong" in error
