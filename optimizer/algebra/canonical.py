@@ -37,6 +37,7 @@ from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Leaf, Node, Tree, postorder
+from optimizer.errors import SettingsError
 
 LONGEST = 120  # characters of a column's name; a longer one is replaced by its digest
 LONGEST_TEXT = 4000  # likewise of a tree below another
@@ -142,7 +143,7 @@ def _detail(op: LogicalOperator, names: Names, tree: Tree) -> str:
             return f"grouping sets ({'; '.join(sets)})"
         case Limit():
             return f"limit {op.offset} {op.count} {_order(op.order, names)}"
-    raise AssertionError(f"{op.name} does not say how it is written")
+    raise SettingsError(f"rows of {op.name} cannot be counted, nor be looked up: choose another estimator")
 
 
 def _output_names(op: LogicalOperator, names: Names, columns: ColumnSet) -> dict[ColumnId, str]:

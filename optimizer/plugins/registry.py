@@ -61,7 +61,7 @@ class Registry:
             )
         if not isinstance(getattr(made, "pattern", None), Pattern):
             raise SettingsError(f"{_called(rule)} has no pattern: write pattern = node(...)")
-        if type(made).apply is base.apply:  # type: ignore[attr-defined]
+        if type(made).apply is base.apply and getattr(made, "to", None) is None:  # type: ignore[attr-defined]
             raise SettingsError(f"{_called(rule)} has no method apply(self, bound, context)")
         self._add(made, _RULES[base], self._taken)
         check_results(made, self.file)

@@ -34,6 +34,7 @@ from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.catalog.table import Catalog, Table
+from optimizer.errors import SettingsError
 from optimizer.stats.filtered import filtered_figures
 from optimizer.stats.matches import LEAST_SHARE, bounded, mark_figures, per_row_figures, some_row_share
 from optimizer.stats.region import RegionRows
@@ -117,7 +118,12 @@ class Estimator:
             case CteReference(id, _, columns):
                 held = self._spools[id]
                 return RelationStats(held.rows, {c.id: held.columns[c.source] for c in columns}, keys=props.keys)
-        raise AssertionError(f"no estimate for {op.name}")
+        if not hasattr(op, "estimate"):
+            raise SettingsError(
+                f"no estimate for {op.name}: give it a method estimate(self, props, inputs) that returns RelationStats"
+            )
+        own: RelationStats = op.estimate(props, inputs)
+        return own
 
     # -- leaves ---------------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
+from optimizer.errors import SettingsError
 from optimizer.stats.bounded_filter import StoredColumn, filtered, stored_column
 from optimizer.stats.bounded_joins import InnerJoin
 from optimizer.stats.bounds import BoundedStats, Bounds, ColumnBounds, bounds_of
@@ -104,7 +105,7 @@ class UpperBound(Estimator):
             case CteReference(id, _, columns):
                 held = bounds_of(self._spools[id])
                 return Bounds(held.rows, props, _Renamed(held, dict(columns)).describe)
-        raise AssertionError(f"no bound for {op.name}")
+        raise SettingsError(f"estimator=upper_bound has no bound for {op.name}: choose another estimator")
 
     def _stored_rows(self, op: Scan, props: LogicalProps) -> Bounds:
         table = self.catalog.table(op.table)
