@@ -6,6 +6,7 @@ Colours are told apart by people who do not see all of them (Okabe and Ito).
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,7 @@ STYLE = {
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "legend.fontsize": 8,
+    "text.parse_math": False,  # a query may have dollars
 }
 
 _MOST_COLUMNS = 3  # of panels
@@ -167,7 +169,8 @@ def plain_axis(axis: Axis) -> None:
     low, high = sorted(axis.get_view_interval())
     write = FuncFormatter(lambda value, _: f"{value:g}")
     axis.set_major_formatter(write)
-    if low > 0 and high / low <= 30:
+    powers = math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1 if low > 0 else 2
+    if powers < 2:
         axis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else ""))
     else:
         axis.set_minor_formatter(NullFormatter())

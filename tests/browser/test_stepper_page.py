@@ -55,6 +55,14 @@ def test_over_leads_where_the_walk_of_python_leads(show, q5, q5_page):
         assert page.evaluate("stepper.position") == walk.replay.position
 
 
+def test_all_buttons_are_in_a_window_as_narrow_as_a_phone(show, q5_page):
+    page = show(q5_page, "#e=300&v=memo")
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.wait_for_function("document.querySelector('#app').getBoundingClientRect().width === 400")
+    right = "[...document.querySelectorAll('.top button, .bar-row button')].map(b => b.getBoundingClientRect().right)"
+    assert max(page.evaluate(right)) <= 400
+
+
 @pytest.mark.parametrize("width", [600, 800, 1400])
 def test_the_page_fits_a_narrow_window(show, q5_page, width):
     page = show(q5_page)
