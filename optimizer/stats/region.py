@@ -6,7 +6,7 @@ what common values and histograms say of all k columns together (`overlap`). Whe
 its keys, the factors of the key's columns become one, 1/|stored rows|: a join to a key finds one row, however many columns the
 key has. A further equality with the relation that was joined to the key counts for nothing, since such columns are mostly copies
 (in TPC-DS, the customer of a return and of its sale); one with another relation is taken as independent of the key. Other
-factors on one relation are combined with back-off.
+factors on one relation are combined with back-off, but not the share of rows that find a key of one column among fewer values.
 
 What a subset shares with others is looked up: the product of its leaves' rows, and the factors of an equality class for the
 members of the class that the subset holds. `vector` gives the rows of many subsets at once, the same numbers as `rows`.
@@ -170,7 +170,8 @@ class RegionRows:
 class _Entry(NamedTuple):
     """Columns of one relation that are equated with those of others. `fewest`: distinct values of the one that has the fewest,
     which makes `factor`, or `alone` where no other column of the relation is equated; `within`: share of its own rows.
-    `member`: the column's place in what is known of common values and histograms; -1 where that says nothing."""
+    `member`: the column's place in what is known of common values and histograms; -1 where that says nothing. `once`: the columns
+    hold a key of the relation."""
 
     fewest: float
     minus_rows: float  # the largest table first
@@ -248,7 +249,7 @@ class _EqualityClass:
                 entries = self._told_by_keys(entries)
             share *= self._correction(entries)
             looks = next((entry for entry in entries if not entry.once), entries[0]) if entries[0].once else entries[0]
-            if looks is not entries[0]:
+            if looks is not entries[0]:  # its factor is the share of its rows that the key has: nothing to combine with others
                 share *= looks.factor
             for entry in entries[1:]:
                 if entry is looks:
