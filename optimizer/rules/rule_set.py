@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.logical_joins import Join
-from optimizer.rules.interface import ImplementationRule, TransformationRule, binds
+from optimizer.rules.interface import ImplementationRule, Pattern, TransformationRule, binds
+
+RulesBelow: TypeAlias = tuple[tuple[int, TransformationRule, tuple[Pattern, ...]], ...]
 
 
 class RuleSet:
@@ -16,8 +20,8 @@ class RuleSet:
     """
 
     __slots__ = (
-        "_implementing", "_of", "barred", "bits", "deep", "deepest", "enforcers", "implementations", "joins", "numbered",
-        "transformations", "wishes",
+        "_below", "_implementing", "_of", "barred", "bits", "deep", "deepest", "enforcers", "implementations", "joins",
+        "numbered", "transformations", "wishes",
     )  # fmt: skip
 
     def __init__(
@@ -45,6 +49,7 @@ class RuleSet:
         self.joins = {type(rule) for rule in implementations if issubclass(Join, rule.pattern.op or Join)}
         self._of: dict[type[LogicalOperator], tuple[tuple[int, TransformationRule], ...]] = {}
         self._implementing: dict[type[LogicalOperator], tuple[ImplementationRule, ...]] = {}
+        self._below: dict[frozenset[type[LogicalOperator]], tuple[RulesBelow, ...]] = {}
 
     def of(self, op: LogicalOperator) -> tuple[tuple[int, TransformationRule], ...]:
         """The transformation rules, with their bits, whose patterns may have an operator of this type at the root."""
@@ -60,4 +65,22 @@ class RuleSet:
         if known is None:
             known = tuple(rule for rule in self.implementations if isinstance(op, rule.pattern.op or LogicalOperator))
             self._implementing[type(op)] = known
+        return known
+
+    def below(self, ops: frozenset[type[LogicalOperator]]) -> tuple[RulesBelow, ...]:
+        """For each level below the root the rules whose patterns may have an operator of these types there, with their bits and
+        what their patterns name there; no levels beyond the last that has some."""
+        known = self._below.get(ops)
+        if known is None:
+            found = [
+                tuple(
+                    (bit, rule, levels[depth])
+                    for bit, rule, levels in self.deep
+                    if len(levels) > depth and any(part.op and issubclass(op, part.op) for part in levels[depth] for op in ops)
+                )
+                for depth in range(1, self.deepest)
+            ]
+            while found and not found[-1]:
+                found.pop()
+            known = self._below[ops] = tuple(found)
         return known

@@ -190,26 +190,17 @@ class Search(SearchContext):
 
     def _rebind(self, parents: list[LogicalExpr], members: list[LogicalExpr]) -> None:
         """Let rules that have already bound above see new members: as many levels up as their patterns look down."""
-        wanted = [  # per level the rules that may take a new member there: there can be many parents
-            [
-                (bit, rule, levels)
-                for bit, rule, levels in self.rules.deep
-                if len(levels) > distance and any(part.takes(mexpr.op) for part in levels[distance] for mexpr in members)
-            ]
-            for distance in range(1, self.rules.deepest)
-        ]
-        while wanted and not wanted[-1]:
-            wanted.pop()
+        wanted = self.rules.below(frozenset([type(mexpr.op) for mexpr in members]))
         scheduled: set[tuple[int, int]] = set()
         level = parents
         for distance, deep in enumerate(wanted, 1):
             for parent in level if deep else ():
                 above = parent.op if distance == 1 else None
-                for bit, rule, levels in deep:
+                for bit, rule, parts in deep:
                     if parent.applied & bit and (parent.id, bit) not in scheduled:
                         scheduled.add((parent.id, bit))
                         for mexpr in members:
-                            if any(part.takes(mexpr.op, above) for part in levels[distance]):
+                            if any(part.takes(mexpr.op, above) for part in parts):
                                 self.push(ApplyRule(rule, parent, mexpr))
             if distance < len(wanted):
                 level = [above for parent in level for above in self.memo.group(parent.group).parents]
