@@ -20,8 +20,9 @@ from optimizer.joins.costing import SetRows
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
 from optimizer.memo.group import Group
-from optimizer.stats.estimator import Estimator, distinct_rows, inner_parts
-from optimizer.stats.region_parts import WiderRows
+from optimizer.stats.distinct import distinct_rows
+from optimizer.stats.estimator import Estimator
+from optimizer.stats.region_parts import WiderRows, inner_parts
 from optimizer.stats.relation import RelationStats
 
 
@@ -58,7 +59,7 @@ class Figures:
             if all(each.joined is None for each in stats):
                 return self.estimator.region(stats, region.predicate)
             below, predicate = inner_parts(stats, region.predicate)
-            if len(below) == sum(len(each.leaves) for each in stats):
+            if {leaf for each in stats for leaf in each.leaves} == set(below):  # else it depends on the set which are joins
                 return WiderRows(self.estimator.region(below, predicate), below, stats)
         return _AskedRows(self.estimator, region, leaves)
 

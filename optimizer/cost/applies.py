@@ -30,7 +30,7 @@ from optimizer.algebra.physical import (
 from optimizer.algebra.predicates import is_key
 from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
 from optimizer.cost.coefficients import Coefficients
-from optimizer.stats.estimator import distinct_rows
+from optimizer.stats.distinct import distinct_rows
 from optimizer.stats.relation import RelationStats
 
 ROW_GROUP = 122_880.0  # rows of a row group, the customary size

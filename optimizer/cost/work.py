@@ -48,7 +48,7 @@ from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, walk
 from optimizer.cost.applies import nested_apply, rows_read
 from optimizer.cost.by_operator import ByOperator
 from optimizer.cost.coefficients import Coefficients
-from optimizer.stats.estimator import distinct_rows
+from optimizer.stats.distinct import distinct_rows
 from optimizer.stats.relation import RelationStats
 
 Inputs = Sequence[RelationStats]

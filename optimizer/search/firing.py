@@ -60,7 +60,7 @@ def insert_results(
         added = memo.insert(tree, mexpr.group, rule.name, mexpr.id, search.known_regions and barred != 0, unseen)[1]
         if barred and added and (closed := rule.closed(tree, mexpr.rule, search.context)) is not None:
             for each in added:
-                if each.op is closed.op:
+                if each.op is closed.op and memo.group(each.group).props.columns == closed.columns:
                     each.barred |= barred
         news += added
     if search.trace is not None:

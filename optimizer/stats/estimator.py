@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
-from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set, union
-from optimizer.algebra.derive_props import filtered_props
+from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
@@ -29,18 +28,19 @@ from optimizer.algebra.logical import (
     Window,
 )
 from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin
-from optimizer.algebra.predicates import conjunction, equated, predicate_columns
+from optimizer.algebra.predicates import equated, predicate_columns
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import SettingsError
+from optimizer.stats.distinct import distinct_counts, distinct_rows
 from optimizer.stats.filtered import filtered_figures
-from optimizer.stats.matches import LEAST_SHARE, bounded, mark_figures, per_row_figures, some_row_share
+from optimizer.stats.matches import LEAST_SHARE, bounded, mark_figures, per_row_figures, semi_share, some_row_share
 from optimizer.stats.region import RegionRows
-from optimizer.stats.region_parts import RegionParts
+from optimizer.stats.region_parts import RegionParts, inner_parts, region_stats
 from optimizer.stats.relation import ColumnFigures, RelationStats, as_number, as_place, frequent_values
-from optimizer.stats.selectivity import back_off, conjunction_selectivity, selectivity
+from optimizer.stats.selectivity import back_off, conjunction_selectivity
 from optimizer.stats.spread import spread_of
 
 STEPS = 10.0  # rounds that a recursion is thought to take
@@ -391,37 +391,6 @@ class Estimator:
         return known
 
 
-def region_stats(rows: float, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> RelationStats:
-    """The figures of an inner join of so many rows, of those columns that it gives."""
-    figures: dict[ColumnId, ColumnFigures] = {}
-    for leaf in leaves:
-        figures.update(leaf.columns)
-    hides = len(figures) > props.columns.bit_count()
-    if hides:
-        figures = {c: f for c, f in figures.items() if props.columns >> c & 1}
-    result = RelationStats(rows, figures, None, props.keys, leaves, predicate, hides)
-    counted = [leaf.distinct for leaf in leaves if leaf.distinct]
-    if counted:
-        result.distinct = {columns: ndv for each in counted for columns, ndv in each.items()}
-    return result
-
-
-def inner_parts(inputs: Sequence[RelationStats], predicate: Predicate) -> tuple[tuple[RelationStats, ...], Predicate]:
-    """The relations of an inner join, by lowest column id, and its conjuncts. An input that hides columns which another has as
-    well is one relation."""
-    whole = set[RelationStats]()
-    if any(stats.hides for stats in inputs):
-        columns = [union(column_set(leaf.columns) for leaf in stats.leaves) for stats in inputs]
-        for i, stats in enumerate(inputs):
-            hidden = columns[i] & ~column_set(stats.columns)
-            if hidden and any(hidden & other for j, other in enumerate(columns) if j != i):
-                whole.add(stats)
-    leaves = [leaf for stats in inputs for leaf in ((stats,) if stats in whole else stats.leaves)]
-    leaves.sort(key=lambda leaf: min(leaf.columns, default=-1))
-    below = [s for stats in inputs if stats not in whole for s in stats.predicate]
-    return tuple(leaves), conjunction((*predicate, *below))
-
-
 _FEW_VALUES = {
     "year": 10.0, "quarter": 4.0, "month": 12.0, "day": 31.0, "hour": 24.0, "minute": 60.0, "second": 60.0,
     "dayofweek": 7.0, "dayofyear": 366.0, "week": 53.0,
@@ -434,56 +403,3 @@ def type_width(type: pa.DataType) -> float:
         return float(max(1, type.bit_width // 8))
     except ValueError:
         return 16.0
-
-
-def distinct_rows(ndvs: Sequence[float], rows: float) -> float:
-    """Distinct combinations among `rows` rows of columns with the given distinct counts: d(1 - (1 - 1/d)^rows).
-
-    d is the product of the counts, assuming independence (Cardenas, CACM 1975); never above `rows`.
-    """
-    if rows <= 0:
-        return 0.0
-    d = 1.0
-    for ndv in ndvs:
-        d *= max(1.0, ndv)
-    if d >= 1e12:
-        return rows
-    return min(rows, d * (1.0 - (1.0 - 1.0 / d) ** rows)) if d > 1 else min(rows, 1.0)
-
-
-def distinct_counts(below: RelationStats, keys: Iterable[ColumnId]) -> list[float]:
-    """Distinct counts whose product is how many combinations of `keys` there may be: of columns that no others of them determine,
-    each by its equal with the fewest values."""
-    if below.props is None:
-        return below.ndvs(keys)
-    figures, classes = below.columns, below.props.equivalences
-    if below.hides:  # a column that is not given may have fewer values than its equals
-        figures = {c: f for leaf in below.leaves for c, f in leaf.columns.items()}
-        classes = filtered_props(below.props, below.predicate).equivalences
-    named, hidden = list[ColumnId](), list[float]()
-    for key in column_ids(below.props.without_determined(column_set(keys))):
-        equal = next((each for each in classes if each >> key & 1), 1 << key)
-        fewest = min((c for c in column_ids(equal) if c in figures), key=lambda c: (figures[c].ndv, c))
-        if fewest in below.columns:
-            named.append(fewest)
-        else:
-            hidden.append(figures[fewest].ndv)
-    return [*below.ndvs(named), *hidden]
-
-
-def semi_share(predicate: Predicate, left: RelationStats, right: RelationStats) -> float:
-    """Share of left rows with a match: per equality min(1, present distinct right / distinct left), by containment."""
-    shares = []
-    for conjunct in predicate:
-        match conjunct:
-            case Call(function="=" | "is_not_distinct_from", args=(ColumnRef() as a, ColumnRef() as b)):
-                if a.id not in left.columns:
-                    a, b = b, a
-                if a.id in left.columns and b.id in right.columns:
-                    present = distinct_rows([right.columns[b.id].ndv], right.rows)
-                    shares.append(min(1.0, present / left.columns[a.id].ndv))
-                    continue
-        shares.append(selectivity(conjunct, {**left.columns, **right.columns}) if not isinstance(conjunct, Literal) else 1.0)
-    if not predicate:
-        return 1.0 if right.rows >= 1 else right.rows
-    return back_off(shares)

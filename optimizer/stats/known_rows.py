@@ -29,7 +29,8 @@ from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicat
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
-from optimizer.stats.estimator import Estimator, region_stats
+from optimizer.stats.estimator import Estimator
+from optimizer.stats.region_parts import region_stats
 from optimizer.stats.relation import ColumnFigures, RelationStats
 from optimizer.stats.relation_set import RelationSet, expression, joined, under_columns
 

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.nulls import strict_columns
-from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate
+from optimizer.stats.distinct import distinct_rows
 from optimizer.stats.relation import ColumnFigures, RelationStats
+from optimizer.stats.selectivity import back_off, selectivity
 
 LEAST_SHARE = 1e-3  # nobody is so sure of an estimate as to say never
 
@@ -52,3 +54,21 @@ def per_row_figures(columns: Mapping[ColumnId, ColumnFigures], runs: float, rows
         else ColumnFigures(max(1.0, min(runs, rows)), f.null_fraction, None, None, f.width)
         for id, f in columns.items()
     }  # fmt: skip
+
+
+def semi_share(predicate: Predicate, left: RelationStats, right: RelationStats) -> float:
+    """Share of left rows with a match: per equality min(1, present distinct right / distinct left), by containment."""
+    shares = []
+    for conjunct in predicate:
+        match conjunct:
+            case Call(function="=" | "is_not_distinct_from", args=(ColumnRef() as a, ColumnRef() as b)):
+                if a.id not in left.columns:
+                    a, b = b, a
+                if a.id in left.columns and b.id in right.columns:
+                    present = distinct_rows([right.columns[b.id].ndv], right.rows)
+                    shares.append(min(1.0, present / left.columns[a.id].ndv))
+                    continue
+        shares.append(selectivity(conjunct, {**left.columns, **right.columns}) if not isinstance(conjunct, Literal) else 1.0)
+    if not predicate:
+        return 1.0 if right.rows >= 1 else right.rows
+    return back_off(shares)

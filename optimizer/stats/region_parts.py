@@ -8,10 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from optimizer.algebra.columns import column_ids, column_set, union
+from optimizer.algebra.columns import ColumnId, column_ids, column_set, union
+from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
 from optimizer.stats.region import RegionRows, Relations
-from optimizer.stats.relation import RelationStats
+from optimizer.stats.relation import ColumnFigures, RelationStats
 
 
 class RegionParts:
@@ -34,6 +36,37 @@ class RegionParts:
             columns |= own
         beyond = ~columns
         return s if tuple([each for each in self._predicate if not each.columns & beyond]) == predicate else None
+
+
+def inner_parts(inputs: Sequence[RelationStats], predicate: Predicate) -> tuple[tuple[RelationStats, ...], Predicate]:
+    """The relations of an inner join, by lowest column id, and its conjuncts. An input that hides columns which another has as
+    well is one relation."""
+    whole = set[RelationStats]()
+    if any(stats.hides for stats in inputs):
+        columns = [union(column_set(leaf.columns) for leaf in stats.leaves) for stats in inputs]
+        for i, stats in enumerate(inputs):
+            hidden = columns[i] & ~column_set(stats.columns)
+            if hidden and any(hidden & other for j, other in enumerate(columns) if j != i):
+                whole.add(stats)
+    leaves = [leaf for stats in inputs for leaf in ((stats,) if stats in whole else stats.leaves)]
+    leaves.sort(key=lambda leaf: min(leaf.columns, default=-1))
+    below = [s for stats in inputs if stats not in whole for s in stats.predicate]
+    return tuple(leaves), conjunction((*predicate, *below))
+
+
+def region_stats(rows: float, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> RelationStats:
+    """The figures of an inner join of so many rows, of those columns that it gives."""
+    figures: dict[ColumnId, ColumnFigures] = {}
+    for leaf in leaves:
+        figures.update(leaf.columns)
+    hides = len(figures) > props.columns.bit_count()
+    if hides:
+        figures = {c: f for c, f in figures.items() if props.columns >> c & 1}
+    result = RelationStats(rows, figures, None, props.keys, leaves, predicate, hides)
+    counted = [leaf.distinct for leaf in leaves if leaf.distinct]
+    if counted:
+        result.distinct = {columns: ndv for each in counted for columns, ndv in each.items()}
+    return result
 
 
 class WiderRows:

@@ -36,7 +36,8 @@ from optimizer.stats.bounded_filter import StoredColumn, filtered, stored_column
 from optimizer.stats.bounded_joins import InnerJoin
 from optimizer.stats.bounds import BoundedStats, Bounds, ColumnBounds, bounds_of
 from optimizer.stats.degrees import Steps, added, scaled, together
-from optimizer.stats.estimator import Estimator, inner_parts, region_stats
+from optimizer.stats.estimator import Estimator
+from optimizer.stats.region_parts import inner_parts, region_stats
 from optimizer.stats.relation import RelationStats
 
 SLACK = 1e-9  # sums of many roundings stay below this share

@@ -25,7 +25,8 @@ from optimizer.rules.implement.filter_to_lookup_rows import FilterToLookupRows
 from optimizer.rules.implement.filter_to_range_lookup import FilterToRangeLookup
 from optimizer.rules.interface import RuleContext
 from optimizer.settings import Settings
-from optimizer.stats.estimator import Estimator, semi_share
+from optimizer.stats.estimator import Estimator
+from optimizer.stats.matches import semi_share
 from optimizer.stats.relation import RelationStats
 
 I64 = pa.int64()

@@ -7,7 +7,8 @@ import pytest
 from optimizer.catalog.table import Catalog
 from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings
-from optimizer.stats.estimator import Estimator, distinct_rows
+from optimizer.stats.distinct import distinct_rows
+from optimizer.stats.estimator import Estimator
 from optimizer.stats.selectivity import back_off
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.planning import plan

@@ -6,14 +6,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra.predicates import compare
+from optimizer.algebra.columns import Columns, column_set, union
+from optimizer.algebra.predicates import compare, conjunction
+from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import ColumnRef, Scalar
 from optimizer.algebra.trees import Tree
+from optimizer.catalog.table import Catalog
+from optimizer.cost.c_out import COut
+from optimizer.figures import Figures
 from optimizer.joins.collect import collect_join_graphs
-from optimizer.joins.inner import InnerRegion
+from optimizer.joins.inner import InnerRegion, inner_region
+from optimizer.memo.group import Group
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.region import RegionRows
+from optimizer.stats.region_parts import inner_parts, region_stats
 from optimizer.stats.relation import ColumnFigures, RelationStats
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.planning import new_search
@@ -106,3 +113,30 @@ def test_an_equality_with_another_relation_than_the_keys_is_no_copy() -> None:
     rows = RegionRows([lines, suppliers, customers], (equal(0, 10), equal(11, 21)))
     assert rows.rows(0b11) == pytest.approx(1_000)
     assert rows.rows(0b111) == pytest.approx(1_000 * 50 / 25)
+
+
+def _group(number: int, stats: RelationStats) -> Group:
+    return Group(number, LogicalProps(column_set(stats.columns)), stats, 0.0, ())
+
+
+@pytest.mark.parametrize("alike", [None, 2, 4])
+def test_a_leaf_that_is_a_join_and_hides_columns_is_estimated_with_its_region(alike: int | None) -> None:
+    """Set by set and all at once, as what the estimator says of their join graphs. `alike`: another leaf has what the first or the second hides."""
+    within, hidden = table(1_000, {0: 1_000, 1: 10}), table(50, {2: 50})
+    matched = region_stats(40.0, (within, hidden), (equal(0, 2),), LogicalProps(0b11))
+    narrowed = RelationStats(300.0, {3: ColumnFigures(100)}, None, (), (table(300, {3: 100, 4: 7}),), (), True)
+    other = table(20, {5: 8} if alike is None else {alike: 20, 5: 8})
+    assert matched.hides and set(matched.columns) == {0, 1}
+    groups = [_group(number, stats) for number, stats in enumerate((matched, narrowed, other))]
+    predicate = conjunction((equal(0, 3), equal(1, 5)))
+    region = inner_region(tuple(group.props.columns for group in groups), predicate, False)
+    estimator = Estimator(Catalog("none", ()), Columns())
+    rows = Figures(estimator, COut()).region_rows(region, groups)
+    for s in (0b001, 0b010, 0b100, 0b011, 0b101, 0b111):
+        members = [group for i, group in enumerate(groups) if s >> i & 1]
+        leaves, conjuncts = inner_parts([group.stats for group in members], region.within(s))
+        props = LogicalProps(union(group.props.columns for group in members))
+        expected = members[0].stats.rows if len(members) == 1 else estimator.inner_region(leaves, conjuncts, props).rows
+        assert rows.rows(s) == pytest.approx(expected, rel=1e-12)
+        assert rows.vector(np.array([s])) == pytest.approx([expected], rel=1e-12)
+        assert len(leaves) == len(members) + (s & 1) * (alike != 2 or not s & 0b100)
