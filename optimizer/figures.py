@@ -59,7 +59,7 @@ class Figures:
             if all(each.joined is None for each in stats):
                 return self.estimator.region(stats, region.predicate)
             below, predicate = inner_parts(stats, region.predicate)
-            if {leaf for each in stats for leaf in each.leaves} == set(below):  # else it depends on the set which are joins
+            if {leaf for each in stats for leaf in each.leaves} == set(below):  # else which are joins depends on the set
                 return WiderRows(self.estimator.region(below, predicate), below, stats)
         return _AskedRows(self.estimator, region, leaves)
 

@@ -160,7 +160,7 @@ def test_sketches_are_merged_in_a_tree(tmp_path: Path, analyze: Analyze, monkeyp
     (tmp_path / "names.csv").write_text("x")
     monkeypatch.setattr(scan, "FAN", 2)
     report = analyze(tmp_path, joint=[("t", ("a", "b"))])
-    assert [t.read for t in report.tables] == [1, 0, 7] and report.tables[2].seconds > 0
+    assert [t.read for t in report.tables] == [1, 0, 7]
     by_spark = open_dataset(tmp_path).tables["t"].stats
     assert by_spark.columns["a"].ndv == 5200 and by_spark.columns["b"].mcv[0][1] == pytest.approx(1 / 7, rel=0.01)
     manifest_path(tmp_path, "analyze").unlink()

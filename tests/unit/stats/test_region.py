@@ -121,7 +121,8 @@ def _group(number: int, stats: RelationStats) -> Group:
 
 @pytest.mark.parametrize("alike", [None, 2, 4])
 def test_a_leaf_that_is_a_join_and_hides_columns_is_estimated_with_its_region(alike: int | None) -> None:
-    """Set by set and all at once, as what the estimator says of their join graphs. `alike`: another leaf has what the first or the second hides."""
+    """Set by set and all at once, as what the estimator says of their join graphs. `alike`: what the first or the second hides
+    and the third has too."""
     within, hidden = table(1_000, {0: 1_000, 1: 10}), table(50, {2: 50})
     matched = region_stats(40.0, (within, hidden), (equal(0, 2),), LogicalProps(0b11))
     narrowed = RelationStats(300.0, {3: ColumnFigures(100)}, None, (), (table(300, {3: 100, 4: 7}),), (), True)
