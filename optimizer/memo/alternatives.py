@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from optimizer.algebra.columns import ColumnSet, column_set
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PhysicalOperator, StreamingAggregate
+from optimizer.algebra.physical.joins import RIGHT_ORDER
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import (
     ALL_PERMUTATIONS,
@@ -24,15 +25,18 @@ from optimizer.memo.goal import Goal
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import PhysicalExpr
 
+Offers: TypeAlias = list[tuple[int, TraitSet]]  # orders, each with the number of the input that offers it
+
 
 class Offered(NamedTuple):
-    """What the inputs of an expression can have without a sort: orders, each with the number of its input. `leading`: the columns
-    with which one may begin that helps where what is made of it begins alike."""
+    """What the inputs of an expression can have without a sort: orders of each. `leading`: the columns with which one may begin
+    that helps where what is made of it begins alike; `before`: what the keys of a required order but its last determine."""
 
     output: LogicalProps
     inputs: list[LogicalProps]
-    offers: list[tuple[int, TraitSet]]
+    offers: list[tuple[TraitSet, ...]]
     leading: ColumnSet
+    before: ColumnSet
 
 
 class Derived(NamedTuple):
@@ -46,8 +50,10 @@ class Derived(NamedTuple):
 def alternatives(memo: Memo, goal: Goal, physical: PhysicalExpr) -> list[Alternative]:
     """All alternatives of `physical` that satisfy the goal's traits, without those that ask the same of the same inputs."""
     found = passed_through(memo, goal, physical)
-    for derived in derive(goal, physical.op, found, offered(memo, goal, physical.inputs)):
-        found += derived.alternatives
+    by = offered(memo, goal, physical.inputs)
+    if by is not None:
+        for derived in derive(goal, physical.op, found, by, helpful(goal, physical.op, found, by)):
+            found += derived.alternatives
     return found
 
 
@@ -55,33 +61,42 @@ def passed_through(memo: Memo, goal: Goal, physical: PhysicalExpr) -> list[Alter
     """Those that ask the inputs for what the goal requires."""
     output, groups = memo.groups[goal.group].props, [memo.groups[g] for g in physical.inputs]
     inputs = [group.props for group in groups]
-    found = physical.op.pass_through(goal.required, output, inputs)
-    if len(found) > 1:
-        return _new(found, goal.required, output, inputs, set())
-    return [each for each in found if satisfies(each.delivered, goal.required, output)]
+    ways = physical.op.pass_through(goal.required, output, inputs)
+    found = [each for each in ways if satisfies(each.delivered, goal.required, output)]
+    return _new(found, inputs, set()) if len(found) > 1 else found
 
 
-def offered(memo: Memo, goal: Goal, inputs: tuple[int, ...]) -> Offered:
-    """What the groups `inputs` offer to an expression of the goal's group."""
-    output, groups = memo.groups[goal.group].props, [memo.groups[g] for g in inputs]
-    offers = [(index, offer) for index, group in enumerate(groups) for offer in group.offers]
-    leading = -1 if goal.required == ANY or not offers else _leading(goal.required, output)
-    return Offered(output, [group.props for group in groups], offers, leading)
+def offered(memo: Memo, goal: Goal, inputs: tuple[int, ...]) -> Offered | None:
+    """What the groups `inputs` offer to an expression of the goal's group; None where that is nothing."""
+    groups = [memo.groups[g] for g in inputs]
+    offers = [group.offers for group in groups]
+    if not any(offers):
+        return None
+    output = memo.groups[goal.group].props
+    leading, before = (-1, 0) if goal.required == ANY else _leading(goal.required, output)
+    return Offered(output, [group.props for group in groups], offers, leading, before)
 
 
-def derive(goal: Goal, op: PhysicalOperator, known: list[Alternative], by: Offered) -> list[Derived]:
-    """Those that an order which an input can have without a sort gives beside the `known` ones; for each such order."""
-    required, (output, inputs, offers, _) = goal.required, by
-    if required == ANY:
+def helpful(goal: Goal, op: PhysicalOperator, known: list[Alternative], by: Offered) -> Offers:
+    """The offers that may give an operator an alternative beside the `known` ones."""
+    if goal.required == ANY:
         if type(op) is StreamingAggregate or any(all(traits == ANY for traits in each.inputs) for each in known):
             return []  # none is worth trying beside one that asks for nothing, or for groups in whatever order
         if type(op) is MergeJoin and len(op.keys) <= ALL_PERMUTATIONS:  # all orders that ascend were passed through
-            offers = [each for each in offers if any(key.descending or key.nulls_first for key in each[1].collation)]
-    helping = [_helping(op, index, by.leading) for index in range(len(inputs))]
-    offers = [(index, offer) for index, offer in offers if helping[index] >> offer.collation[0].column & 1]
-    if not offers:
-        return []
-    seen = {_key(alternative, inputs) for alternative in known}
+            unlike = [(n, offer) for n, offers in enumerate(by.offers) for offer in offers]
+            return [each for each in unlike if any(key.descending or key.nulls_first for key in each[1].collation)]
+    found = []
+    for index, offers in enumerate(by.offers):
+        helping = _helping(goal, op, index, by) if offers else 0
+        if helping:
+            found += [(index, offer) for offer in offers if helping >> offer.collation[0].column & 1]
+    return found
+
+
+def derive(goal: Goal, op: PhysicalOperator, known: list[Alternative], by: Offered, offers: Offers) -> list[Derived]:
+    """What each of `offers` gives beside the `known` alternatives, where that is something."""
+    required, output, inputs = goal.required, by.output, by.inputs
+    seen: set[Key] = set()
     kept = list(known)
     result = []
     for index, offer in offers:
@@ -92,42 +107,53 @@ def derive(goal: Goal, op: PhysicalOperator, known: list[Alternative], by: Offer
         if required.grouping and isinstance(op, MergeJoin) and index == 0:
             ways |= dict.fromkeys(map(TraitSet, grouping_orders(offer.collation, required.grouping, output, inputs[0])))
         found = tuple(each for way in ways for each in op.derive(way, index, output, inputs))
-        if isinstance(op, NestedLoopJoin) and index == 1 and op.kind in (JoinKind.INNER, JoinKind.LEFT):
+        if isinstance(op, NestedLoopJoin) and index == 1 and op.kind in RIGHT_ORDER:
             found += tuple(op.right_offered(offer.collation, required, output, inputs))
+        new = [each for each in found if satisfies(each.delivered, required, output)]
         if required == ANY:
-            found = tuple(each for each in found if _worth(each, kept, inputs))
-        new = _new(found, required, output, inputs, seen)
+            new = [each for each in new if _worth(each, kept, inputs)]
+        if new:
+            seen = seen or {_key(alternative, inputs) for alternative in known}
+            new = _new(new, inputs, seen)
         if new:
             kept += new
             result.append(Derived(index, offer, new))
     return result
 
 
-def _leading(required: TraitSet, output: LogicalProps) -> ColumnSet:
-    """The columns with which an offer may begin that helps an order which has what is required: its first, or what it determines
-    before its last."""
+def _leading(required: TraitSet, output: LogicalProps) -> tuple[ColumnSet, ColumnSet]:
+    """`leading` and `before` of what is offered: an order helps that begins with the first required, or with what is determined
+    before the last, though not with what equals a key before that."""
     if required.grouping:
-        return output.closure(required.grouping)
-    known: ColumnSet | None = output.answers.get(("leading", required))
+        return output.closure(required.grouping), 0
+    known: tuple[ColumnSet, ColumnSet] | None = output.answers.get(("leading", required))
     if known is None:
-        *before, _ = required.collation
-        known = output.closure(column_set(key.column for key in before))
-        for key in before:
-            known &= ~output.equivalents(key.column)
-        known |= output.equivalents(required.collation[0].column)
-        output.answers["leading", required] = known
+        *keys, _ = required.collation
+        before = leading = output.closure(column_set(key.column for key in keys))
+        for key in keys:
+            leading &= ~output.equivalents(key.column)
+        leading |= output.equivalents(required.collation[0].column)
+        known = output.answers["leading", required] = leading, before if keys else 0
     return known
 
 
-def _helping(op: PhysicalOperator, index: int, leading: ColumnSet) -> ColumnSet:
+def _helping(goal: Goal, op: PhysicalOperator, index: int, by: Offered) -> ColumnSet:
     """The columns with which an order of input `index` may begin to be of use to an operator: the `leading` ones where what the
     operator makes of it begins, but for constants, with a column that equals the first of that order in the output. Nothing is
     known of operators that are derived from ours."""
     if type(op) is HashJoin:
-        return 0 if index or op.build_left else leading
+        return 0 if index or op.build_left else by.leading
     if type(op) is MergeJoin:
-        return leading if index == 0 or op.kind is JoinKind.INNER else -1
-    return leading if type(op) is NestedLoopJoin and index == 0 else -1
+        return by.leading if index == 0 or op.kind is JoinKind.INNER else -1
+    if type(op) is not NestedLoopJoin:
+        return 0 if type(op).derive is PhysicalOperator.derive else -1
+    if index == 0:
+        return by.leading
+    if op.kind not in RIGHT_ORDER:
+        return 0
+    if op.one_row(by.output, by.inputs):
+        return -1
+    return by.leading if goal.required.grouping else by.before
 
 
 def _completed(offer: TraitSet, required: TraitSet, output: LogicalProps, input: LogicalProps) -> Sequence[TraitSet]:
@@ -152,17 +178,14 @@ def _key(alternative: Alternative, inputs: list[LogicalProps]) -> Key:
     return tuple(map(reduce_traits, alternative.inputs, inputs)), alternative.delivered != ANY
 
 
-def _new(
-    found: Iterable[Alternative], required: TraitSet, output: LogicalProps, inputs: list[LogicalProps], seen: set[Key]
-) -> list[Alternative]:
-    """Those that satisfy what is required and were not `seen`, to which they are added."""
+def _new(found: Iterable[Alternative], inputs: list[LogicalProps], seen: set[Key]) -> list[Alternative]:
+    """Those that were not `seen`, to which they are added."""
     new = []
     for alternative in found:
-        if satisfies(alternative.delivered, required, output):
-            key = _key(alternative, inputs)
-            if key not in seen:
-                seen.add(key)
-                new.append(alternative)
+        key = _key(alternative, inputs)
+        if key not in seen:
+            seen.add(key)
+            new.append(alternative)
     return new
 
 

@@ -26,6 +26,19 @@ def bindings(memo: Memo, mexpr: LogicalExpr, pattern: Pattern, fresh: LogicalExp
             yield tree
 
 
+def may_bind(memo: Memo, mexpr: LogicalExpr, pattern: Pattern) -> bool:
+    """Whether each input that a pattern which takes an expression looks into has a member that fits there."""
+    below = pattern.inputs
+    if below is None or pattern.depth == 1:
+        return True
+    if len(below) != len(mexpr.inputs):
+        return False
+    for gid, part in zip(mexpr.inputs, below, strict=True):
+        if part.depth and not any(part.takes(member.op, mexpr.op) for member in memo.group(gid).logical):
+            return False
+    return True
+
+
 def _expand(
     memo: Memo, mexpr: LogicalExpr, pattern: Pattern, fresh: LogicalExpr | None, only_fresh: bool = False
 ) -> Iterable[tuple[Tree, bool]]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 from typing import NamedTuple
-from weakref import WeakValueDictionary
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.join_graph import JoinGraph
@@ -62,8 +61,8 @@ class Regions(OfSearch):
         self.wholes: dict[LogicalExpr, Decision] = {}
         self.made: list[RegionWays] = []
         self.groups = GroupWays()
-        self._by_goal: WeakValueDictionary[int, SetGoals] = WeakValueDictionary()  # the regions refer to these too
-        self._by_group: WeakValueDictionary[int, SetGoals] = WeakValueDictionary()
+        self._by_goal: dict[int, int] = {}  # numbers of regions: these refer to both, and nothing is to hold itself
+        self._by_group: dict[int, int] = {}
         rules = search.rules
         self.partitioning = [(bit, rule) for bit, rule in rules.numbered if rule.name in PARTITIONING]
         self._enabled = PARTITION in rules.bits
@@ -157,8 +156,8 @@ class Regions(OfSearch):
     # -- sources ------------------------------------------------------------------------------------------------------------
 
     def of(self, search: SearchContext, goal: Goal) -> Source:
-        source = self._by_goal.get(goal.id)
-        return source if isinstance(source, RegionWays) else self.groups
+        number = self._by_goal.get(goal.id)
+        return self.groups if number is None else self.made[number]
 
     def goal(self, search: SearchContext, group: Group, required: TraitSet) -> Goal:
         """A goal of a group for reduced traits, which it does not have yet."""
@@ -170,11 +169,11 @@ class Regions(OfSearch):
         return made
 
     def output(self, search: SearchContext, goal: Goal) -> tuple[ColumnSet, float]:
-        return self._by_goal[goal.id].output(goal)
+        return self.made[self._by_goal[goal.id]].output(goal)
 
     def group(self, search: SearchContext, goal: Goal) -> int:
         """The group of a goal; one is made for a set of relations that has none."""
-        return goal.group if goal.group >= 0 else self._by_goal[goal.id].group_of(goal.relations)
+        return goal.group if goal.group >= 0 else self.made[self._by_goal[goal.id]].group_of(goal.relations)
 
     def outgrown(self) -> bool:
         """Whether rules found other expressions for a region after it was taken for joins alone."""
@@ -195,8 +194,9 @@ class Regions(OfSearch):
 
     def _place(self, group: Group) -> tuple[SetGoals, Relations] | None:
         """The region and the set of relations that a group stands for, if its joins are not expressions."""
-        known = self._by_group.get(group.id)
-        if known is not None:
+        number = self._by_group.get(group.id)
+        if number is not None:
+            known = self.made[number]
             return known, known.placed[group.id]
         graph = next((m for m in group.logical if isinstance(m.op, JoinGraph) and m.barred & self._bit), None)
         if graph is None or not self._bit:
@@ -212,7 +212,7 @@ class Regions(OfSearch):
             assert isinstance(graph.op, JoinGraph)
             s = region.set_of([find(gid) for gid in graph.inputs], graph.op.predicate)
             if s is not None:
-                self._by_group[group.id], region.placed[group.id] = region, s
+                self._by_group[group.id], region.placed[group.id] = region.number, s
                 return region, s
         raise AssertionError(f"join graph {graph.id} is no part of any region")
 
@@ -228,5 +228,6 @@ class Regions(OfSearch):
         assert isinstance(figures, Figures), "regions need the estimator's rows of sets"
         rows = figures.region_rows(region, [search.memo.group(gid) for gid in whole.inputs])
         made = RegionWays(search, whole, region, costs, self._methods, rows, start, (self._by_goal, self._by_group))
+        made.number = len(self.made)
         self.made.append(made)
         return made

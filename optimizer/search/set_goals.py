@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
-from weakref import WeakValueDictionary
 
 from optimizer.algebra.columns import ColumnSet, column_ids, union
 from optimizer.algebra.join_graph import JoinGraph
@@ -69,12 +68,13 @@ class SetGoals(OfSearch):
         methods: Methods,
         estimates: SetRows,
         start: Callable[[SetGoals], None],
-        registry: tuple[WeakValueDictionary[int, SetGoals], WeakValueDictionary[int, SetGoals]],
+        registry: tuple[dict[int, int], dict[int, int]],
     ) -> None:
         super().__init__(search)
         self.whole, self.region, self.costs, self.methods, self.start = whole, region, costs, methods, start
         self.estimates = estimates
-        self._sources, self._places = registry  # by goal, and by group
+        self._sources, self._places = registry  # its number by goal, and by group
+        self.number = -1
         self.each = methods.hash + methods.loop
         self.bounded = False
         self.enough = -1.0
@@ -182,7 +182,7 @@ class SetGoals(OfSearch):
 
     def _note(self, s: Relations, figures: SetFigures) -> SetFigures:
         self.sets[s] = figures
-        self._sources[figures.goal.id] = self
+        self._sources[figures.goal.id] = self.number
         gid = self.groups.get(s)
         if gid is not None:
             figures.goal.group = gid
@@ -209,7 +209,7 @@ class SetGoals(OfSearch):
             bounds = self.table.ordered(*self._order(required))
             lower = max(lower, self.bounded_by(s, float(bounds[self.table.splits.position(s)]) * ROUNDING))
         made = self.search.memo.new_goal(group.id, required, lower, s)
-        self._sources[made.id] = self
+        self._sources[made.id] = self.number
         self.search.emit_goal(made)
         return made
 
@@ -238,7 +238,7 @@ class SetGoals(OfSearch):
             for mexpr in new:
                 mexpr.barred |= self.whole.barred
             self.groups[s] = gid
-            self._places[gid], self.placed[gid] = self, s
+            self._places[gid], self.placed[gid] = self.number, s
             if s in self.sets:
                 self._grouped(self.sets[s].goal, gid)
                 memo.group(gid).goals[ANY] = self.sets[s].goal

@@ -37,6 +37,7 @@ LEFT_ORDER = (  # each left row's results come together
     JoinKind.MARK,
     JoinKind.SINGLE,
 )
+RIGHT_ORDER = (JoinKind.INNER, JoinKind.LEFT)  # and these in the order of the right input, in a nested loop
 
 
 def left_order(kind: JoinKind, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
@@ -245,7 +246,7 @@ class NestedLoopJoin(PhysicalOperator):
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         ways = left_order(self.kind, required, output, inputs)
-        if self.kind not in (JoinKind.INNER, JoinKind.LEFT):
+        if self.kind not in RIGHT_ORDER:
             return ways
         if required.grouping:
             return ways + self._right_groups(required.grouping, output, inputs)
@@ -277,12 +278,17 @@ class NestedLoopJoin(PhysicalOperator):
         return ()
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        if index == 1 and self.kind in (JoinKind.INNER, JoinKind.LEFT):
-            one_row = any(not key & ~output.closure(0) for key in inputs[0].keys)  # of the left input, in the output
-            return self._both_orders(delivered.collation, output, inputs) if one_row else ()
+        if index == 1 and self.kind in RIGHT_ORDER:
+            return self._both_orders(delivered.collation, output, inputs) if self.one_row(output, inputs) else ()
         if index or self.kind not in LEFT_ORDER:
             return ()
         return (Alternative((delivered, ANY), delivered),)
+
+    @staticmethod
+    def one_row(output: LogicalProps, inputs: Props) -> bool:
+        """Whether one row of the left input at most is in the output."""
+        keys = inputs[0].keys
+        return bool(keys) and any(not key & ~output.closure(0) for key in keys)
 
     def right_offered(self, offer: Collation, required: TraitSet, output: LogicalProps, inputs: Props) -> Iterator[Alternative]:
         """Ways in which the right rows of one left row come as they are offered, first by what that row determines."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from optimizer.memo.binding import may_bind
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.firing import implement
@@ -9,7 +10,8 @@ from optimizer.search.tasks.apply_rule import ApplyRule
 
 
 class ApplyRules(Task):
-    """Schedule each rule that was not yet applied and whose pattern has the expression's operator at its root.
+    """Schedule each rule that was not yet applied and whose pattern has the expression's operator at its root, and finds others
+    below it where it looks for them.
 
         ApplyRules(e) …  →  ApplyRule(first, e) ApplyRule(next, e) …
 
@@ -33,7 +35,8 @@ class ApplyRules(Task):
         for bit, rule in search.rules.of(mexpr.op):
             if not (mexpr.applied | mexpr.barred) & bit and rule.pattern.takes(mexpr.op):
                 mexpr.applied |= bit  # before binding: expressions that arrive from now on come as fresh bindings
-                scheduled.append(rule)
+                if may_bind(search.memo, mexpr, rule.pattern):
+                    scheduled.append(rule)
         for rule in reversed(scheduled):
             search.push(ApplyRule(rule, mexpr))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.algebra.traits import Alternative
-from optimizer.memo.alternatives import derive, offered
+from optimizer.memo.alternatives import Offered, Offers, derive
 from optimizer.memo.goal import Goal
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext, Task
@@ -19,17 +19,18 @@ class DeriveTraits(Task):
     Offers belong to groups and not to the plans that were looked at, so that pruning cannot hide one.
     """
 
-    __slots__ = ("goal", "known", "mexpr")
+    __slots__ = ("by", "goal", "helpful", "known", "mexpr")
 
-    def __init__(self, goal: Goal, mexpr: LogicalExpr, known: list[list[Alternative]]) -> None:
-        """`known`: for each physical expression what was passed through to it."""
-        self.goal, self.mexpr, self.known = goal, mexpr, known
+    def __init__(
+        self, goal: Goal, mexpr: LogicalExpr, known: list[list[Alternative]], by: Offered, helpful: list[Offers]
+    ) -> None:
+        """For each physical expression: what was passed through to it (`known`), and the offers that may help it."""
+        self.goal, self.mexpr, self.known, self.by, self.helpful = goal, mexpr, known, by, helpful
 
     def perform(self, search: SearchContext) -> None:
         goal = self.goal
-        by = offered(search.memo, goal, self.mexpr.inputs)
-        for physical, known in zip(self.mexpr.physical, self.known, strict=True):
-            for derived in derive(goal, physical.op, known, by):
+        for physical, known, offers in zip(self.mexpr.physical, self.known, self.helpful, strict=True):
+            for derived in derive(goal, physical.op, known, self.by, offers):
                 emit_alternatives(search, "derive", goal, physical, derived.alternatives, derived.input, derived.offer)
                 for alternative in derived.alternatives:
                     add_way(search, goal, implementation_way(search, goal, self.mexpr, physical, alternative))

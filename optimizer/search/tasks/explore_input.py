@@ -34,8 +34,8 @@ class ExploreInput(Task):
 
 
 class ExploreMExpr(Task):
-    """Explore the inputs, then apply transformation rules: patterns look into inputs, so those come first. While groups are
-    explored only when they are costed, inputs that no rule looks into wait.
+    """Explore the inputs that were not, then apply transformation rules: patterns look into inputs, so those come first. While
+    groups are explored only when they are costed, inputs that no rule looks into wait.
 
     ExploreMExpr(e) …  →  ExploreInput(input 1) ExploreInput(input 2) ApplyRules(e) …
     """
@@ -51,8 +51,9 @@ class ExploreMExpr(Task):
             return
         search.push(ApplyRules(mexpr, implement=False))
         for position in reversed(range(len(mexpr.inputs))):
-            if search.exploration == "all" or _looked_into(search, mexpr, position):
-                search.push(ExploreInput(mexpr.inputs[position]))
+            group = search.memo.group(mexpr.inputs[position])
+            if not (group.exploring or group.explored) and (search.exploration == "all" or _looked_into(search, mexpr, position)):
+                search.push(ExploreInput(group.id))
 
     def describe(self, search: SearchContext) -> str:
         return f"explore expression {self.mexpr.id} of group {search.memo.find(self.mexpr.group)}"

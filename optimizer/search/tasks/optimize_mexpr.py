@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.algebra.traits import ANY
-from optimizer.memo.alternatives import passed_through
+from optimizer.memo.alternatives import helpful, offered, passed_through
 from optimizer.memo.goal import Goal, Way
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext, Task
@@ -16,7 +16,7 @@ class OptimizeMExpr(Task):
     """Implement a logical expression that may matter, and list its alternatives among the ways of a goal.
 
     OptimizeMExpr(goal, e) …  →  ApplyRules(e, implement) OptimizeMExpr(goal, e) …      not implemented yet
-    OptimizeMExpr(goal, e) …  →  DeriveTraits(goal, e) …                                an input has an order to offer
+    OptimizeMExpr(goal, e) …  →  DeriveTraits(goal, e) …                                an input offers an order that may help
     OptimizeMExpr(goal, e) …  →  …
     """
 
@@ -42,8 +42,11 @@ class OptimizeMExpr(Task):
                 emit_alternatives(search, "pass_through", goal, physical, found)
             for alternative in found:
                 add_way(search, goal, implementation_way(search, goal, mexpr, physical, alternative))
-        if any(search.memo.group(gid).offers for gid in mexpr.inputs):
-            search.push(DeriveTraits(goal, mexpr, known))
+        by = offered(search.memo, goal, mexpr.inputs)
+        if by is not None:
+            offers = [helpful(goal, physical.op, found, by) for physical, found in zip(mexpr.physical, known, strict=True)]
+            if any(offers):
+                search.push(DeriveTraits(goal, mexpr, known, by, offers))
 
     def describe(self, search: SearchContext) -> str:
         assert isinstance(self.way.what, LogicalExpr)
