@@ -71,7 +71,7 @@ class Memo:
 
     def group(self, gid: int) -> Group:
         assert gid >= 0, "a set of relations that has no group; see OptimizedQuery.give_groups"
-        return self.groups[self.find(gid)]
+        return self.groups[gid if self._parent[gid] == gid else self.find(gid)]
 
     def live_groups(self) -> list[Group]:
         return [g for g in self.groups if self._parent[g.id] == g.id]

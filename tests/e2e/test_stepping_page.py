@@ -56,3 +56,12 @@ def test_the_page_shows_what_is_printed(session: Session, planscope, tmp_path, m
         assert is_shown([line.rstrip() for line in text.split("\n")], page), (
             f"» {command} prints\n{text}\nthe page shows\n" + "\n".join(page)
         )
+
+
+def test_other_pages_name_the_event_of_the_prune() -> None:
+    prune = re.search(r"^event (\d+)  prune$", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert prune is not None
+    root = PAGE.parent.parent
+    for page, named in (("README.md", r"-o q05.html` writes, at event (\d+)"), ("docs/stepping.md", r"q5.jsonl --at (\d+)"),
+                        ("docs/pictures.md", r"q5.jsonl --at (\d+)")):  # fmt: skip
+        assert re.findall(named, (root / page).read_text("utf-8")) == [prune[1]], page

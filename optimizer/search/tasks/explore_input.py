@@ -34,8 +34,8 @@ class ExploreInput(Task):
 
 
 class ExploreMExpr(Task):
-    """Explore the inputs that were not, then apply transformation rules: patterns look into inputs, so those come first. While
-    groups are explored only when they are costed, inputs that no rule looks into wait.
+    """Explore the inputs that were not, then apply transformation rules, where some are for its operator: patterns look into
+    inputs, so those come first. While groups are explored only when they are costed, inputs that no rule looks into wait.
 
     ExploreMExpr(e) …  →  ExploreInput(input 1) ExploreInput(input 2) ApplyRules(e) …
     """
@@ -49,7 +49,8 @@ class ExploreMExpr(Task):
         mexpr = self.mexpr
         if mexpr.dropped:
             return
-        search.push(ApplyRules(mexpr, implement=False))
+        if search.rules.of(mexpr.op):
+            search.push(ApplyRules(mexpr, implement=False))
         for position in reversed(range(len(mexpr.inputs))):
             group = search.memo.group(mexpr.inputs[position])
             if not (group.exploring or group.explored) and (search.exploration == "all" or _looked_into(search, mexpr, position)):
