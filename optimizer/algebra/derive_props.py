@@ -193,14 +193,15 @@ def inner_join_props(predicate: Predicate, inputs: Sequence[LogicalProps]) -> Lo
     both = LogicalProps(columns, not_null, (), constants, merge_equivalences(classes), tuple(dependencies))
     joined = filtered_props(both, predicate)
     first, *others = inputs
-    within, keys = first.columns, first.keys
+    known, keys = first.columns, first.keys
     for each in others:
         found: list[ColumnSet] = []
         if keys and each.keys:
-            found += keys if bind_a_key(within, each.keys, joined) else ()
+            known = joined.closure(known)
+            found += keys if any(not key & ~known for key in each.keys) else ()
             found += each.keys if bind_a_key(each.columns, keys, joined) else ()
         keys = minimal_keys(found or [a | b for a in keys for b in each.keys])
-        within |= each.columns
+        known |= each.columns
     return LogicalProps(columns, joined.not_null, keys, joined.constants, joined.equivalences, joined.dependencies)
 
 

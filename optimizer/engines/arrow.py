@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Protocol
 
-from optimizer.algebra.columns import column_set
+from optimizer.algebra.columns import ColumnId, column_set
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Aggregate, Filter, Limit, LogicalOperator, Project, Scan, SetOp, Window
@@ -16,7 +17,7 @@ from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Call, ColumnRef
 from optimizer.algebra.spools import With
-from optimizer.algebra.traits import ANY, SortKey, TraitSet, ascending, reduce_traits, satisfies
+from optimizer.algebra.traits import ANY, TraitSet, ascending, reduce_traits, satisfies
 from optimizer.cost.arrow import ArrowCost
 from optimizer.cost.c_mm import CMm
 from optimizer.cost.c_out import COut
@@ -61,6 +62,7 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
     are found too. Offers depend on the group alone, not on which plans were looked at, so pruning cannot hide one.
     """
     found: list[TraitSet] = []
+    joined: list[ColumnId] = []  # keys of merge joins, which deliver their order
     match op:
         case Scan(order=order):
             found = [TraitSet(order)] if order else []
@@ -74,13 +76,13 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
             for conjunct in predicate:
                 match conjunct:
                     case Call(function="=", args=(ColumnRef() as a, ColumnRef())):
-                        found.append(TraitSet((SortKey(a.id),)))
-            found += [offer for each in inputs for offer in each.offers]
+                        joined.append(a.id)
+            found = [offer for each in inputs for offer in each.offers]
         case Join(kind=kind, predicate=predicate):
-            for conjunct in predicate if kind is not JoinKind.FULL else ():  # a merge join delivers its keys' order
+            for conjunct in predicate if kind is not JoinKind.FULL else ():
                 match equality_sides(conjunct, inputs[0].props.columns, inputs[1].props.columns):
                     case ColumnRef() as a, ColumnRef() as b:
-                        found.append(TraitSet((SortKey(b.id if kind is JoinKind.RIGHT else a.id),)))
+                        joined.append(b.id if kind is JoinKind.RIGHT else a.id)
             if kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI):
                 found += inputs[0].offers
             if kind in (JoinKind.INNER, JoinKind.RIGHT):
@@ -100,16 +102,22 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
             found += [offer for offer in inputs[0].offers if satisfies(offer, TraitSet(order), inputs[0].props)]
         case SetOp(SetOpKind.UNION, True, columns, sources):
             found = _merged(MergeUnion(columns, sources), props, inputs)
-    reduced: dict[TraitSet, None] = {}
+    fixed = props.closure(0)
+    reduced = dict.fromkeys(_order_by(props.representative(key)) for key in joined if not fixed >> key & 1)
     for offer in dict.fromkeys(found):
-        if len(reduced) == MOST_OFFERS:
+        if len(reduced) >= MOST_OFFERS:
             break
         if column_set([key.column for key in offer.collation]) & ~props.columns:
             continue
         short = reduce_traits(offer, props)
         if short.collation:
             reduced[short] = None
-    return tuple(reduced)
+    return tuple(reduced)[:MOST_OFFERS]
+
+
+@lru_cache(maxsize=4096)
+def _order_by(column: ColumnId) -> TraitSet:
+    return TraitSet(ascending((column,)))
 
 
 def _merged(op: MergeUnion, props: LogicalProps, inputs: Sequence[Offering]) -> list[TraitSet]:

@@ -133,7 +133,7 @@ def _leading(required: TraitSet, output: LogicalProps) -> tuple[ColumnSet, Colum
         for key in keys:
             leading &= ~output.equivalents(key.column)
         leading |= output.equivalents(required.collation[0].column)
-        known = output.answers["leading", required] = leading, before if keys else 0
+        known = output.answers["leading", required] = leading, before
     return known
 
 
@@ -151,9 +151,10 @@ def _helping(goal: Goal, op: PhysicalOperator, index: int, by: Offered) -> Colum
         return by.leading
     if op.kind not in RIGHT_ORDER:
         return 0
-    if op.one_row(by.output, by.inputs):
-        return -1
-    return by.leading if goal.required.grouping else by.before
+    reach = by.leading if goal.required.grouping else by.before
+    if not any(not key & ~reach for key in by.inputs[0].keys):  # rows of several left rows would be mixed
+        return 0
+    return -1 if op.one_row(by.output, by.inputs) else reach
 
 
 def _completed(offer: TraitSet, required: TraitSet, output: LogicalProps, input: LogicalProps) -> Sequence[TraitSet]:
