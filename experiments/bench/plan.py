@@ -81,13 +81,13 @@ def items(options: Options) -> list[Item]:
     for name in dict.fromkeys(query.partition("/")[0] for query in found):
         open_data(WORKLOADS[name].data), open_data(WORKLOADS[name].rows)  # made, if need be, before the clock runs
     rounds = options.own.get("rounds") or (1 if options.quick else 3)
-    return [{"query": query, "rounds": rounds, "pairs": list(options.pairs)} for query in dict.fromkeys(found)]
+    return [{"query": query, "rounds": rounds, "settings": list(options.pairs)} for query in dict.fromkeys(found)]
 
 
 def measure(item: Item) -> list[Row]:
     """One row: milliseconds of CPU time, in all and by stage, and of DuckDB, where it is installed."""
     workload, text = WORKLOADS[item["query"].partition("/")[0]], resolve_sql(item["query"])
-    optimizer, connection = _optimizer(workload.data, tuple(item["pairs"])), _duckdb(workload.rows)
+    optimizer, connection = _optimizer(workload.data, tuple(item["settings"])), _duckdb(workload.rows)
     ours: list[tuple[float, ...]] = []
     theirs: dict[str, list[float]] = {name: [] for name in THEIRS if connection is not None}
     for number in range(item["rounds"] + 1):  # the first is to warm up

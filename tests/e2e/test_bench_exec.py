@@ -117,6 +117,15 @@ def test_stages_of_planning_add_up_and_a_missing_duckdb_is_left_out(duckdb, monk
     assert ("pip install 'planscope[test]'" in " ".join(done.out.split())) is not duckdb
 
 
+def test_queries_that_fail_are_listed_beside_those_that_are_planned(planscope, tmp_path):
+    order = "join_order=(lineitem part)"  # q06 does not read part
+    done = planscope("bench", "plan", "tpch/q14", "tpch/q06", "--quick", "--timeout", "0", "--set", order, "-o", str(tmp_path))
+    assert done.code == 0 and "1 item failed" in done.out, done.err
+    rows = {row["query"]: row for row in pq.read_table(tmp_path / "results.parquet").to_pylist()}
+    assert rows["tpch/q14"]["pairs"] == 1 and rows["tpch/q06"]["status"] == "error"
+    assert rows["tpch/q06"]["settings"] == [order]
+
+
 def test_a_trace_is_walked_through(planscope):
     done = planscope("bench", "trace", "clique/4", "--timeout", "0", "-q")
     assert done.code == 0
