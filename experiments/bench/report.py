@@ -54,7 +54,7 @@ def write_report(folder: Path, title: str, sections: Sequence[Section], about: d
 
 def failed_section(rows: pa.Table) -> list[Section]:
     """The items that failed, with the reason of each; those that are bugs are problems. None where none failed."""
-    found = [row for row in rows.to_pylist() if row["status"] != "ok"]
+    found = [{**row, "error": "; ".join(row["error"].splitlines())} for row in rows.to_pylist() if row["status"] != "ok"]
     if not found:
         return []
     kinds: dict[str, int] = {}

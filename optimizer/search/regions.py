@@ -66,6 +66,7 @@ class Regions(OfSearch):
         rules = search.rules
         self.partitioning = [(bit, rule) for bit, rule in rules.numbered if rule.name in PARTITIONING]
         self._enabled = PARTITION in rules.bits
+        self._forms = False
         order = search.context.settings.join_order
         self._order = read_join_order(order) if order else None
         self._mixed = PARTITIONING[1] in rules.bits
@@ -101,6 +102,7 @@ class Regions(OfSearch):
     def decide(self, splits: bool = True) -> None:
         """Decide for each join graph of the query, which has just been inserted. `splits`: the driver needs no expressions."""
         search = self.search
+        self._forms = search.memo.merges > 0  # trees of a choice have become one group
         for group in search.memo.groups:
             graphs = [mexpr for mexpr in group.logical if isinstance(mexpr.op, JoinGraph)]
             for mexpr in graphs:
@@ -130,6 +132,8 @@ class Regions(OfSearch):
         lookups = small and settings.decorrelate == "cost" and self._looked_up(mexpr, leaves)
         if several:
             why = "the same rows come of other joins too"
+        elif self._forms:
+            why = "the query has other forms, of which this may be a part too"
         elif lookups:
             why = "a join may become a lookup in a table stored by the join column"
         elif small and any(isinstance(m.op, Aggregate) for m in leaves):

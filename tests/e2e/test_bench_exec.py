@@ -121,6 +121,7 @@ def test_queries_that_fail_are_listed_beside_those_that_are_planned(planscope, t
     order = "join_order=(lineitem part)"  # q06 does not read part
     done = planscope("bench", "plan", "tpch/q14", "tpch/q06", "--quick", "--timeout", "0", "--set", order, "-o", str(tmp_path))
     assert done.code == 0 and "1 item failed" in done.out, done.err
+    assert 'no relation "part"; its relations' in " ".join(done.out.split())
     rows = {row["query"]: row for row in pq.read_table(tmp_path / "results.parquet").to_pylist()}
     assert rows["tpch/q14"]["pairs"] == 1 and rows["tpch/q06"]["status"] == "error"
     assert rows["tpch/q06"]["settings"] == [order]
