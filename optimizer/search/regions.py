@@ -142,9 +142,9 @@ class Regions(OfSearch):
             why = "another join above may change places with these"
         if why and n <= settings.expand_joins:
             return Decision(Method.EXPAND, why)
-        if several or lookups:
-            lost = "were not tried beside others of the same rows" if several else "were not tried as lookups"
-            search.counters.proven, search.counters.heuristic = False, f"joins of {n} relations {lost}"
+        if several or lookups or self._forms:
+            lost = "as lookups" if lookups else "beside others of the same rows" if several else "as parts of other forms"
+            search.counters.proven, search.counters.heuristic = False, f"joins of {n} relations were not tried {lost}"
         return Decision(
             Method.SPLITS, f"{why}, but there are more than {settings.expand_joins}" if why else "no rule looks into it"
         )
