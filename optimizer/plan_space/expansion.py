@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from optimizer.algebra.join_graph import JoinGraph
+from optimizer.memo.binding import bindings
 from optimizer.memo.goal import INFINITY
+from optimizer.memo.mexpr import LogicalExpr
+from optimizer.rules.interface import TransformationRule
 from optimizer.search.counters import Counters
+from optimizer.search.firing import fire, insert_results
 from optimizer.search.search import Search
 from optimizer.search.tasks.apply_rule import ApplyRule
 from optimizer.search.tasks.explore_input import ExploreInput
 
 
 def expand_all(search: Search) -> bool:
-    """Explore everything that was left for later: regions whose joins are no expressions, groups nobody asked for.
+    """Explore everything that was left for later: regions whose joins are no expressions, groups nobody asked for. Rules look
+    into the joins of a region only where the search lets them.
 
     Figures, goals and plans of the search stay as they are; the limits on the size of the memo hold: False
     when one of them left something out.
@@ -27,7 +33,10 @@ def expand_all(search: Search) -> bool:
                 for bit, rule in search.regions.partitioning:
                     if not mexpr.applied & bit and rule.pattern.takes(mexpr.op):
                         mexpr.applied |= bit
-                        search.push(ApplyRule(rule, mexpr))
+                        if isinstance(mexpr.op, JoinGraph) and search.regions.unseen(mexpr):
+                            _split(search, rule, mexpr)
+                        else:
+                            search.push(ApplyRule(rule, mexpr))
         search.drain()
         grown = {group.id for group in search.memo.live_groups()}
         if grown <= seen:
@@ -37,3 +46,11 @@ def expand_all(search: Search) -> bool:
     search.counters, search.trace, search.budget, search.deadline, search.exploration = kept
     search.memo.trace, search.stale = search.trace, False
     return complete
+
+
+def _split(search: Search, rule: TransformationRule, graph: LogicalExpr) -> None:
+    """Make the joins of a region expressions that no rule sees."""
+    for bound in bindings(search.memo, graph, rule.pattern):
+        if not search.may_explore():
+            return
+        insert_results(search, rule, graph, fire(search, rule, graph, bound), unseen=True)

@@ -108,11 +108,11 @@ def shown(case: Case, query: OptimizedQuery) -> str:
     assert case.stage == "explore", f"unknown stage {case.stage}"
     lines = []
     for group in query.memo.live_groups():
-        for mexpr in group.logical:
+        for mexpr in group.members():
             inputs = "".join(f" G{query.memo.find(g)}" for g in mexpr.inputs)
             detail = mexpr.op.describe(query.columns.label)
             lines.append(f"G{group.id}  ({mexpr.op.name} [{detail}]{inputs})  {mexpr.rule or 'given'}")
-    return "\n".join(lines)
+    return "\n".join(dict.fromkeys(lines))  # a join that was costed apart may be there twice
 
 
 def show_plan(node: PlanNode, columns: Columns, first: str = "", rest: str = "") -> str:
@@ -126,7 +126,7 @@ def show_plan(node: PlanNode, columns: Columns, first: str = "", rest: str = "")
 def fired_in(query: OptimizedQuery) -> set[str]:
     """Rules that fired, and enforcers that the plan uses."""
     enforced = {node.op.name for node in query.plan.walk()} & set(ENFORCERS)
-    enforced |= {mexpr.rule for group in query.memo.live_groups() for mexpr in group.logical if mexpr.rule is not None}
+    enforced |= {mexpr.rule for group in query.memo.live_groups() for mexpr in group.members() if mexpr.rule is not None}
     return {rule for stage in query.stages for rule, _, _ in stage.firings} | set(query.search.rules_fired) | enforced
 
 
@@ -161,7 +161,7 @@ def assert_same_rows(query: OptimizedQuery, rows: dict[str, pa.Table]) -> None:
 def assert_one_set_of_columns(query: OptimizedQuery) -> None:
     """Every expression of a group produces the group's columns (design §13.3)."""
     for group in query.memo.live_groups():
-        for mexpr in group.logical:
+        for mexpr in group.members():
             props = mexpr.op.derive_props([query.memo.group(g).props for g in mexpr.inputs])
             assert list(column_ids(props.columns)) == list(column_ids(group.props.columns))
 
