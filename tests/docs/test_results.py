@@ -1,5 +1,5 @@
 """Numbers that the documentation claims to be measured stand in a result file: all of docs/results.md, and those of the README
-that have a unit."""
+that have a unit. Counts in these files are those of today."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from experiments.cli import main
 from experiments.documentation.written import DOCS
 
 UNITS = r"\s?(?:%|µs|ms|s|seconds|minutes|hours|times|×|MB|million|rows|queries)(?!\w)"
@@ -58,6 +59,24 @@ def test_every_number_stands_in_a_result_file(page: Path, unit: str) -> None:
     assert numbers
     lost = [text for text in numbers if not any(is_rounded(text, value) for value in values)]
     assert not lost, f"{page.name} says {', '.join(lost)}, which no file of docs/results has"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "table", "file", "counts"),
+    [
+        ("pruning --quick", "modes", "pruning_modes", ("mode", "queries", "costed", "goals opened", "tasks", "proven")),
+        ("rules --quick", "rules_rules", "rules_rules", ("rule", "queries", "bindings", "firings", "new", "duplicates")),
+        ("space --quick --modes costs", "spaces", "space_spaces", ("query", "plans", "operator trees", "choices", "ways")),
+    ],
+)
+def test_counts_are_those_of_today(command: str, table: str, file: str, counts: tuple[str, ...], tmp_path: Path) -> None:
+    assert main(("bench", *command.split(), "-q", "-o", str(tmp_path))) == 0
+    found, kept = (
+        [[row[name] for name in counts] for row in csv.DictReader(path.read_text("utf-8").splitlines())]
+        for path in (tmp_path / "tables" / f"{table}.csv", DOCS / "results" / f"{file}.csv")
+    )
+    assert found == kept, f"planscope bench {command} makes docs/results/{file}.csv, of which docs/results.md tells"
 
 
 def test_what_is_claimed() -> None:
