@@ -72,13 +72,14 @@ def _undercut(
     memo: Memo, group: Group, kinds: Kinds, wholes: Mapping[Leaves, float], saved: Mapping[int, Mapping[Leaves, float]]
 ) -> Iterator[float]:
     """What joins over the leaves of regions cost at least that read groups that can be had for less."""
+    parts = {gid for gid in saved if memo.group(gid).region is not None}  # no leaves themselves
     for leaves, joins in kinds.regions.items():
-        if any(isinstance(join.op, JoinGraph) and join.barred for join in joins):  # splits are no expressions
+        if any(join.barred for join in joins if isinstance(join.op, JoinGraph)):  # splits are no expressions
             inside = set(leaves)
             less = sum(by for part in saved.values() for read, by in part.items() if inside > set(read))
             yield max(0.0, wholes[leaves] - less)
-        for join in joins:
-            if any(gid in saved and memo.group(gid).region is not None for gid in join.inputs):  # it is no leaf itself
+        for join in joins if parts else ():
+            if not parts.isdisjoint(join.inputs):
                 yield _bound(memo, group, join, join.inputs)
 
 

@@ -102,7 +102,8 @@ class Regions(OfSearch):
     def decide(self, splits: bool = True) -> None:
         """Decide for each join graph of the query, which has just been inserted. `splits`: the driver needs no expressions."""
         search = self.search
-        self._forms = search.memo.merges > 0  # trees of a choice have become one group
+        by_cost = search.context.settings.decorrelate == "cost"
+        self._forms = by_cost and search.memo.merges > 0  # trees of a choice have become one group
         for group in search.memo.groups:
             graphs = [mexpr for mexpr in group.logical if isinstance(mexpr.op, JoinGraph)]
             for mexpr in graphs:

@@ -160,6 +160,14 @@ def test_joins_that_another_form_of_the_query_shares_are_tried() -> None:
     assert not Optimizer(tables, Settings(decorrelate="cost", expand_joins=0)).optimize(sql).search.proven
 
 
+def test_a_cte_that_is_read_twice_leaves_its_joins_a_region() -> None:
+    """Its trees, stored once and written out, are a choice too."""
+    sql = """with w as (select a.i, b.j from a join b on a.j = b.k join c on b.j = c.j join d on d.k = c.v join d e on e.j = d.j)
+             select x.i from w x join w y on x.i = y.j"""
+    query = Optimizer(ORDERED, Settings()).optimize(sql)
+    assert query.memo.merges and query.search.proven and "expand" not in query.search.regions
+
+
 ORDERED = catalog(
     table("a", 3000, {"i": 3000, "j": 60, "k": 1300}), table("b", 4000, {"i": 400, "k": 60, "j": 3}),
     table("c", 40, {"j": 40, "v": 14}, key="j"), table("d", 4000, {"j": 36, "k": 7}),
