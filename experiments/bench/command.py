@@ -151,8 +151,8 @@ def _show(experiment: Experiment, rows: pa.Table, folder: Path, about: dict[str,
     problems = [problem for section in sections for problem in section.problems]
     if problems:
         text = f"bench {experiment.NAME}: " + "; ".join(problems[:5])
-        set_ = [each for name in ("pairs", "settings") if name in rows.column_names for each in rows[name].to_pylist()]
-        used = {pair for each in set_ for pair in (each if isinstance(each, list) else [str(each)]) if "plugins=" in pair}
+        given = [each for name in ("pairs", "settings") if name in rows.column_names for each in rows[name].to_pylist()]
+        used = {pair for each in given for pair in (each if isinstance(each, list) else [str(each)]) if "plugins=" in pair}
         if used:
             raise PlanscopeError(f"{text}\nplanscope has a bug, or a plug-in gives it what is wrong ({', '.join(sorted(used))})")
         raise InternalError(text)
