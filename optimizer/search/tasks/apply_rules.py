@@ -10,8 +10,8 @@ from optimizer.search.tasks.apply_rule import ApplyRule
 
 
 class ApplyRules(Task):
-    """Schedule each rule that was not yet applied and whose pattern has the expression's operator at its root, and finds others
-    below it where it looks for them.
+    """Schedule each rule that was not yet applied and whose pattern fits: it has the expression's operator at its root, and each
+    input that it looks into has a member that it may bind.
 
         ApplyRules(e) …  →  ApplyRule(first, e) ApplyRule(next, e) …
 

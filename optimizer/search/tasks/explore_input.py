@@ -34,8 +34,9 @@ class ExploreInput(Task):
 
 
 class ExploreMExpr(Task):
-    """Explore the inputs that were not, then apply transformation rules, where some are for its operator: patterns look into
-    inputs, so those come first. While groups are explored only when they are costed, inputs that no rule looks into wait.
+    """Explore the inputs that are not explored yet, then apply transformation rules, if there are any for the operator. Patterns
+    look into inputs, so those come first. While groups are explored only when they are costed, inputs that no rule looks into
+    wait.
 
     ExploreMExpr(e) …  →  ExploreInput(input 1) ExploreInput(input 2) ApplyRules(e) …
     """
