@@ -26,7 +26,7 @@ def atomic_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     if target.is_dir():
         raise OutputError(f"cannot write {path}: it is a folder")
     if target.exists() and not target.is_file():
-        with _open(target, "wb", path) as file:
+        with _full_told(path, target), _open(target, "wb", path) as file:
             yield file
         return
     if not target.parent.is_dir():
@@ -37,15 +37,12 @@ def atomic_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     file = _open(temporary, "wb", path)
     PARTS.add(temporary)
     try:
-        with file:
-            yield file
-        if target.exists():
-            os.chmod(temporary, target.stat().st_mode & 0o777)
-        os.replace(temporary, target)
-    except OSError as error:
-        if error.errno in _DEVICE_FULL or error.filename == str(temporary):
-            raise OutputError(f"cannot write {path}: {error.strerror}") from error
-        raise
+        with _full_told(path, temporary):
+            with file:
+                yield file
+            if target.exists():
+                os.chmod(temporary, target.stat().st_mode & 0o777)
+            os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
         PARTS.discard(temporary)
@@ -64,6 +61,17 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
     except OSError as error:
         raise OutputError(f"cannot make folder {path}: {error.strerror}") from error
     return Path(path)
+
+
+@contextmanager
+def _full_told(shown: str | os.PathLike[str], written: Path) -> Iterator[None]:
+    """A device that is full, or a file that cannot be written, becomes an OutputError."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _DEVICE_FULL or error.filename == str(written):
+            raise OutputError(f"cannot write {shown}: {error.strerror}") from error
+        raise
 
 
 def _open(path: Path, mode: str, shown: str | os.PathLike[str]) -> BinaryIO:

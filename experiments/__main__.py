@@ -1,6 +1,7 @@
 """The `planscope` process: `python -m experiments`, and what the installed command calls.
 
-Here and not in `cli`, since Ctrl-C has to be looked after before anything else is imported.
+Here and not in `cli`, since Ctrl-C has to be looked after before anything else is imported. To be told to end (SIGTERM, as
+`kill` and schedulers do) is taken for Ctrl-C the first time, so that nothing half done is left.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from types import FrameType
 
 def main() -> int:
     """Run the command line; the exit code."""
-    if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None):  # else whoever started us wants it ignored
-        signal.signal(signal.SIGINT, _on_ctrl_c)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) not in (signal.SIG_IGN, None):  # else whoever started us wants it ignored
+            signal.signal(number, _on_ctrl_c)
     _open_closed()
     from experiments.cli import main as run
 
     code = run()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done and said: the interpreter only has to end
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # all is done and said: the interpreter only has to end
     watch = sys.modules.get("executor.arrow.watch")
     if watch is not None and watch.at_work():  # a stopped query is still inside a kernel: nobody waits for that
         sys.stdout.flush()
@@ -41,6 +44,8 @@ def _open_closed() -> None:
 
 def _on_ctrl_c(number: int, frame: FrameType | None) -> None:
     """KeyboardInterrupt; while a module is loaded the end at once, since C code being loaded makes other errors of it."""
+    if number == signal.SIGTERM:
+        signal.signal(number, signal.SIG_DFL)
     caller = frame
     while caller is not None:
         if caller.f_code.co_filename.startswith("<frozen importlib."):

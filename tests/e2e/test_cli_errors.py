@@ -227,7 +227,9 @@ def test_reader_that_goes_away():
     assert process.wait(PATIENCE) == 141
 
 
-def test_full_device():
+def test_full_device(planscope):
+    named = planscope("explain", "chain/3", "-o", "/dev/full")
+    assert named.code == 2 and "cannot write /dev/full: " in named.err
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "experiments", "rules"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)

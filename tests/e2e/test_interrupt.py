@@ -67,8 +67,10 @@ def test_little_is_imported_before_ctrl_c_is_looked_after():
     assert "typing" not in done.stdout.split()
 
 
-def test_while_a_file_is_written_nothing_is_left_of_it(tmp_path):
-    done = interrupted(LOADING.replace("MODULE", "memo_viz.stepper.page"), "trace", "chain/3", "-o", str(tmp_path / "t.html"))
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_while_a_file_is_written_nothing_is_left_of_it(tmp_path, number):
+    code = LOADING.replace("MODULE", "memo_viz.stepper.page").replace("SIGINT", number)
+    done = interrupted(code, "trace", "chain/3", "-o", str(tmp_path / "t.html"))
     assert (done.returncode, done.stderr) == (130, "error: interrupted\n") and not list(tmp_path.iterdir())
 
 
@@ -82,10 +84,13 @@ def test_in_a_search_it_says_what_was_found(driver):
     assert "costs" in done.stderr or "no complete plan yet" in done.stderr
 
 
-def test_in_a_run(shop):
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_in_a_run(shop, number):
     names = [f"s{i}" for i in range(14)]
     tables, total = ", ".join(f"sales {name}" for name in names), " + ".join(f"{name}.amount" for name in names)
-    done = interrupted(RUN, "run", f"select count(*) from {tables} where {total} > 100", "-d", str(shop))  # of 5^14 rows
+    done = interrupted(
+        RUN.replace("SIGINT", number), "run", f"select count(*) from {tables} where {total} > 100", "-d", str(shop)
+    )  # of 5^14 rows
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
 
 
