@@ -23,7 +23,7 @@ from experiments.search_bench.settings import DEFAULT, SEARCHES, differences
 from experiments.workloads.joingraph_data import JoinGraphCatalog
 from experiments.workloads.queries import resolve_sql
 from memo_viz.explain import regions_text
-from optimizer.cost.model import LinearJoins
+from optimizer.cost.model import linear_joins
 from optimizer.errors import SqlError
 from optimizer.pipeline import Optimizer
 from optimizer.sql.bind import bind
@@ -150,8 +150,8 @@ def _figure(value: float, target: float) -> Row:
 
 
 def _graphs(rows: list[Row], title: str, text: str) -> Section:
-    cost = Optimizer(_catalog()).cost
-    merge_joins_matter = not (isinstance(cost, LinearJoins) and cost.join_costs().hash_beats_merge)
+    linear = linear_joins(Optimizer(_catalog()).cost)
+    merge_joins_matter = linear is None or not linear.join_costs().hash_beats_merge
     by_graph = grouped(rows, itemgetter("query")).values()
     problems = [found for mine in by_graph if (found := disagreement({row["search"]: row for row in mine}, merge_joins_matter))]
     searches = (

@@ -73,3 +73,13 @@ class LinearJoins(Protocol):
     """A cost model whose inner joins are linear in rows may say so; the coefficients must agree with `local`."""
 
     def join_costs(self) -> JoinCosts: ...
+
+
+def linear_joins(cost: CostModel) -> LinearJoins | None:
+    """The model, if its inner joins are linear in rows. An inherited `join_costs` says nothing of a `local` that is not: the
+    two need not agree."""
+    if not isinstance(cost, LinearJoins):
+        return None
+    homes = [set(vars(each)) for each in type(cost).__mro__]
+    says, costs = (next((i for i, home in enumerate(homes) if name in home), 0) for name in ("join_costs", "local"))
+    return cost if says <= costs else None

@@ -15,7 +15,7 @@ from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import TraitSet
 from optimizer.cost.joins import JoinCosts
-from optimizer.cost.model import Bounded, CostModel, LinearJoins, Reruns
+from optimizer.cost.model import Bounded, CostModel, LinearJoins, Reruns, linear_joins
 from optimizer.errors import SettingsError
 from optimizer.joins.graph import Relations
 from optimizer.stats.estimator import Estimator
@@ -127,7 +127,7 @@ def changed_cost(base: CostModel, factors: Mapping[str, float]) -> CostModel:
     if not factors:
         return base
     made = ScaledCost(base, factors) if not isinstance(base, Reruns) else _ScaledReruns(base, factors)
-    linear = isinstance(base, LinearJoins) and not any(name in factors for name in IN_ARITHMETIC)
+    linear = linear_joins(base) is not None and not any(name in factors for name in IN_ARITHMETIC)
     if linear:  # the arithmetic of joins is the base's
         made.__class__ = type("Linear" + type(made).__name__, (_LinearScaled, type(made)), {})
     return made

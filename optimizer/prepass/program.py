@@ -35,6 +35,7 @@ from optimizer.prepass.rules.filter_push_window import FilterPushWindow
 from optimizer.prepass.rules.filter_remove_implied import FilterRemoveImplied
 from optimizer.prepass.rules.foreign_key_join_remove import ForeignKeyJoinRemove
 from optimizer.prepass.rules.join_connect import JoinConnect
+from optimizer.prepass.rules.join_infer_equality import JoinInferEquality
 from optimizer.prepass.rules.join_infer_filter import JoinInferFilter
 from optimizer.prepass.rules.join_infer_or import JoinInferOr
 from optimizer.prepass.rules.join_push_condition import JoinPushCondition
@@ -98,6 +99,7 @@ _REWRITES = (
     JoinPushCondition(),
     ApplyPushCondition(),
     JoinInferFilter(),
+    JoinInferEquality(),
     JoinInferOr(),
     JoinConnect(),
     ProjectMerge(),

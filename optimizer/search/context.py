@@ -13,7 +13,7 @@ from weakref import ref
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import ANY, TraitSet, reduce_traits
-from optimizer.cost.model import CostModel, LinearJoins, Reruns
+from optimizer.cost.model import CostModel, Reruns, linear_joins
 from optimizer.errors import PlanscopeError
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
 from optimizer.memo.group import Group
@@ -106,7 +106,7 @@ class SearchContext:
         self.pass_limits = settings.pruning in ("upper", "both") and exact
         self.use_bounds = settings.pruning in ("lower", "both")
         self.prune = settings.pruning != "none"
-        self.linear = cost if isinstance(cost, LinearJoins) else None
+        self.linear = linear_joins(cost)
         self.orders_cost = self.use_bounds and self.linear is not None  # no rows in an order cost less than rows in any
         self.grace = 1.0 + max(settings.gap, TIE)
         self.exploration = settings.exploration

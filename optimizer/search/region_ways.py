@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from optimizer.algebra.columns import column_ids
+from optimizer.algebra.derive_props import filtered_props
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
@@ -84,7 +86,7 @@ class RegionWays(SetGoals):
             return way.what
         assert isinstance(way.what, Split)
         method, a, b = way.what
-        leaves = tuple(Leaf(-1, LogicalProps(self.columns(part))) for part in (a, b))
+        leaves = tuple(Leaf(-1, self._props(part)) for part in (a, b))
         bound = Tree(Join(JoinKind.INNER, self.region.across(a, b)), leaves)
         for rule in search.rules.implementations:
             if issubclass(Join, rule.pattern.op or Join):
@@ -92,6 +94,11 @@ class RegionWays(SetGoals):
                     if type(op) is method:
                         return Implementation(op, Alternative((ANY, ANY)), None)
         raise AssertionError(f"no {method.name} joins {self.show(a)} and {self.show(b)}")
+
+    def _props(self, s: Relations) -> LogicalProps:
+        """What is known of the columns of a set that needs no group: which are equal."""
+        classes = [members for i in column_ids(s) for members in self.leaves[i].props.equivalences]
+        return filtered_props(LogicalProps(self.columns(s), equivalences=tuple(classes)), self.region.within(s))
 
     def costed(self, search: SearchContext, goal: Goal) -> list[Way]:
         ways = list((goal.listed or {}).values())

@@ -147,6 +147,23 @@ def test_a_plan_below_the_bound_of_its_group_is_refused_where_bounds_are_used() 
     assert cheapest == pytest.approx(best_cost(query, IMPLEMENTATIONS), rel=1e-9)
 
 
+class Spilling(ArrowCost):
+    """Inherits `join_costs`, which do not know of the price of its hash joins."""
+
+    def local(self, op: PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Sequence[RelationStats]) -> float:
+        spills = isinstance(op, HashJoin) and inputs[1].rows > 20
+        return super().local(op, delivered, output, inputs) * (9.0 if spills else 1.0)
+
+
+@pytest.mark.parametrize("shape", ["chain", "star", "cycle"])
+def test_a_model_with_costs_of_its_own_is_not_searched_by_the_arithmetic_of_another(shape: str) -> None:
+    query = graph_query(shape, 6, 3)
+    cheapest = best_cost(query, IMPLEMENTATIONS, Spilling(), enumeration="rules", pruning="none")
+    assert cheapest > best_cost(query, IMPLEMENTATIONS)
+    for settings in ({}, {"region": "table"}, {"region": "tasks", "pruning": "none"}):
+        assert best_cost(query, IMPLEMENTATIONS, Spilling(), **settings) == pytest.approx(cheapest, rel=1e-9)
+
+
 def test_a_cost_that_is_no_number_is_refused() -> None:
     with pytest.raises(PlanscopeError, match=r"the cost model arrow gives \w+ the cost nan, which is no number from 0 up"):
         best_cost(graph_query("chain", 4, 1), IMPLEMENTATIONS, NotANumber())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import MergeJoin, PhysicalOperator
@@ -15,6 +16,7 @@ from optimizer.algebra.predicates import equality_sides
 from optimizer.algebra.scalars import ColumnRef, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, ImplementationRule, RuleContext, node
+from optimizer.rules.join_keys import is_again
 
 
 class JoinToMergeJoin(ImplementationRule):
@@ -26,10 +28,12 @@ class JoinToMergeJoin(ImplementationRule):
             case Tree(Join(kind, predicate), (left, right)) if kind is not JoinKind.RIGHT:
                 keys: list[tuple[ColumnRef, ColumnRef]] = []
                 residual: list[Scalar] = []
+                seen: set[tuple[ColumnId, ColumnId, bool]] = set()
                 for conjunct in predicate:
                     match equality_sides(conjunct, left.columns, right.columns):
                         case ColumnRef() as a, ColumnRef() as b:
-                            keys.append((a, b))
+                            if not is_again((a, b), False, left.props, right.props, seen):
+                                keys.append((a, b))
                         case _:
                             residual.append(conjunct)
                 if keys:

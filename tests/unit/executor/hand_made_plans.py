@@ -23,7 +23,7 @@ from optimizer.algebra.physical import HashJoin, PhysicalOperator, TableScan
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.traits import ANY, Alternative, Collation, TraitSet
-from optimizer.rules.implement.join_to_hash_join import split_keys
+from optimizer.rules.join_keys import split_keys
 
 I32, I64, F64, STR, DATE = pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.date32()
 DEC = pa.decimal128(9, 2)
@@ -206,5 +206,5 @@ class TwoTables:
 def hashed(
     kind: JoinKind, tables: TwoTables, predicate: Predicate, mark: int | None = None, build_left: bool = False
 ) -> HashJoin:
-    keys, null_safe, residual = split_keys(predicate, tables.left.columns, tables.right.columns)
+    keys, null_safe, residual = split_keys(predicate, tables.left.props, tables.right.props)
     return HashJoin(kind, keys, residual, build_left, null_safe, mark)

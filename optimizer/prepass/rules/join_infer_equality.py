@@ -1,0 +1,91 @@
+"""What equals one relation's column equals all that it is equated with: joins between relations that the text does not name.
+
+    (A ⋈(a = b) B) ⋈(a = c) C  ≡  (A ⋈(a = b) B) ⋈(a = c ∧ b = c) C
+
+So which relations can be joined first does not depend on which equalities of a class a query spells out, nor on the order of its
+FROM. Of each relation one column of a class is taken.
+
+Kinds   inner joins; the relations are what joins below have for inputs, of an outer, semi or anti join on the side that it keeps
+NULLs   the given equality is TRUE only of values that are not NULL, and of those a column that equals one has the same value
+Rows    same: the new equalities hold of every row that the given ones leave
+Guards  bare columns of one type, equated by =. Not where rows are injected: files of true cardinalities have the sets of
+        relations that the text connects
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from optimizer.algebra.building import reference
+from optimizer.algebra.columns import Columns, ColumnSet
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical_joins import Join
+from optimizer.algebra.predicates import compare, conjunction
+from optimizer.algebra.props import merge_equivalences
+from optimizer.algebra.scalars import Predicate, Scalar
+from optimizer.algebra.trees import Node, Tree
+from optimizer.prepass.known import equal_columns
+from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+
+
+class JoinInferEquality(RewriteRule):
+    name = "join_infer_equality"
+    pattern = node(Join, ANY, ANY)
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        match bound:
+            case Tree(Join(JoinKind.INNER, predicate), (left, right)):
+                here = _equalities(predicate)
+                if here and context.settings.estimator != "injected":
+                    on_left, on_right = _Side(left), _Side(right)
+                    if len(on_left.relations) + len(on_right.relations) > 2:
+                        new = _missing(here, on_left, on_right, context.columns)
+                        if new:
+                            return Tree(Join(JoinKind.INNER, conjunction((*predicate, *new))), (left, right))
+        return None
+
+
+class _Side:
+    """What joins at `root` join, as far as its rows pass through unchanged, by columns; and the pairs that inner joins equate."""
+
+    __slots__ = ("equalities", "relations")
+
+    def __init__(self, root: Node) -> None:
+        self.relations: list[ColumnSet] = []
+        self.equalities: list[ColumnSet] = []
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            kind = node.op.kind if isinstance(node, Tree) and isinstance(node.op, Join) else JoinKind.FULL
+            if kind is JoinKind.FULL:
+                self.relations.append(node.columns)
+                continue
+            assert isinstance(node, Tree) and isinstance(node.op, Join)
+            left, right = node.inputs
+            if kind is JoinKind.INNER:
+                self.equalities += _equalities(node.op.predicate)
+                stack += left, right
+            else:
+                kept, other = (right, left) if kind is JoinKind.RIGHT else (left, right)
+                stack.append(kept)
+                self.relations.append(other.columns & node.columns)
+
+
+@lru_cache(maxsize=4096)
+def _equalities(predicate: Predicate) -> list[ColumnSet]:
+    """The pairs of columns of one type that conjuncts equate."""
+    pairs = [pair for conjunct in predicate if (pair := equal_columns(conjunct)) is not None]
+    return [1 << a | 1 << b for a, b in pairs]
+
+
+def _missing(here: list[ColumnSet], left: _Side, right: _Side, columns: Columns) -> list[Scalar]:
+    """Equalities between relations of both sides that follow from those at the join, `here`, and those below."""
+    new = []
+    for members in merge_equivalences([*here, *left.equalities, *right.equalities]):
+        for a in [members & relation for relation in left.relations if members & relation]:
+            for b in [members & relation for relation in right.relations if members & relation]:
+                if not any(pair & a and pair & b for pair in here):
+                    one, other = (reference((part & -part).bit_length() - 1, columns) for part in (a, b))
+                    if one.type == other.type:
+                        new.append(compare("=", one, other))
+    return new
