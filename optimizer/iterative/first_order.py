@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
@@ -12,7 +12,7 @@ from optimizer.figures import Figures
 from optimizer.joins.costing import COutCosting
 from optimizer.joins.graph import Relations, bits, joins_of
 from optimizer.joins.greedy import greedy
-from optimizer.joins.inner import InnerRegion, inner_region
+from optimizer.joins.inner import InnerRegion, inner_region, splitter
 from optimizer.joins.policy import Enumeration, choice_of
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
@@ -39,7 +39,12 @@ def insert_first_order(search: SearchContext, mexpr: LogicalExpr, rule: str, uns
     leaves = [memo.binding_leaf(gid) for gid in mexpr.inputs]
     left_deep = search.context.settings.enumeration == "left_deep"
     new: list[LogicalExpr] = []
-    for a, b in _left_deep(region) if left_deep else _greedy(search, region, [memo.group(gid) for gid in mexpr.inputs]):
+    partition = search.context.partition
+    if partition is not None:
+        joins = _first_splits(region, splitter(region, partition, left_deep, in_order=False))
+    else:
+        joins = _left_deep(region) if left_deep else _greedy(search, region, [memo.group(gid) for gid in mexpr.inputs])
+    for a, b in joins:
         join = Join(JoinKind.INNER, region.across(a, b))
         into = mexpr.group
         whole = part(region, a | b, leaves)
@@ -63,6 +68,21 @@ def _greedy(search: SearchContext, region: InnerRegion, leaves: list[Group]) -> 
         product = single[u] * single[v]
         shares[u, v] = min(1.0, rows(1 << u | 1 << v) / product) if product else 1.0
     return joins_of(region.ordered(COutCosting(single, shares), greedy).tree)
+
+
+def _first_splits(region: InnerRegion, splits: Callable[[Relations], list[Relations]]) -> Sequence[tuple[Relations, Relations]]:
+    """The first split of each set, inputs first, of an enumerator that is not ours; nothing where a set has none."""
+    joins: list[tuple[Relations, Relations]] = []
+    stack = [region.graph.all]
+    while stack:
+        s = stack.pop()
+        if s & (s - 1):
+            parts = splits(s)
+            if not parts:
+                return []
+            joins.append((parts[0], s ^ parts[0]))
+            stack += joins[-1]
+    return joins[::-1]
 
 
 def _left_deep(region: InnerRegion) -> Sequence[tuple[Relations, Relations]]:

@@ -210,7 +210,7 @@ class Iterative:
         """Give a join graph a first order; if it is too large to be searched exactly, leave it at that."""
         search = self.search
         new = insert_first_order(search, mexpr, PARTITION, search.regions.unseen(mexpr))
-        barred = search.rules.barred.get(PARTITION, 0)
+        barred = search.barred(PARTITION)
         why = why_not_exact(search, mexpr)
         if why:
             barred |= search.rules.bits[PARTITION]

@@ -111,6 +111,7 @@ class SearchContext:
         self.grace = 1.0 + max(settings.gap, TIE)
         self.exploration = settings.exploration
         self.known_regions = settings.enumeration == "duplicate_free_rules"  # a join whose region has a group is that group
+        self.open_splits = False  # a join that may raise is beside a join graph: rules have to see its splits like other joins
         self.stack: list[Task] = []
         self.counters = Counters()
         self.root: Goal | None = None
@@ -120,6 +121,10 @@ class SearchContext:
         self.deadline = perf_counter() + settings.budget_ms / 1000 if settings.budget_ms else INFINITY
         self._most_groups = settings.budget_groups or INFINITY
         self._most_mexprs = settings.budget_mexprs or INFINITY
+
+    def barred(self, rule: str) -> int:
+        """The bits of the rules that are never tried on what this rule makes."""
+        return 0 if self.open_splits else self.rules.barred.get(rule, 0)
 
     def push(self, task: Task) -> None:
         if self.trace is not None:

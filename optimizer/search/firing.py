@@ -54,7 +54,7 @@ def insert_results(
     new, inputs first."""
     memo = search.memo
     search.counters.rules_fired[rule.name] += 1
-    barred = search.rules.barred.get(rule.name, 0)
+    barred = search.barred(rule.name)
     news: list[LogicalExpr] = []
     for tree in produced:
         added = memo.insert(tree, mexpr.group, rule.name, mexpr.id, search.known_regions and barred != 0, unseen)[1]

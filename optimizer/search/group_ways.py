@@ -185,5 +185,5 @@ def given(search: SearchContext, group: Group) -> LogicalExpr:
     tree = splits[0] if splits else written_order(bound)
     gid, new = search.memo.insert(tree, group.id)
     for mexpr in new:
-        mexpr.barred |= search.rules.barred.get(PARTITIONING[isinstance(nary.op, RegionGraph)], 0)  # as what partitioning makes
+        mexpr.barred |= search.barred(PARTITIONING[isinstance(nary.op, RegionGraph)])  # as what partitioning makes
     return next(mexpr for mexpr in search.memo.group(gid).logical if mexpr.op == tree.op)

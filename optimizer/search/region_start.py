@@ -77,11 +77,16 @@ def _start(region: SetGoals) -> None:
     for kind in ("greedy", "linearized"):
         if settings.seed in (kind, "best") and not region.merging:
             tree = _ordered(region, kind).tree
-            if not left_deep or one_by_one(tree):
+            if (not left_deep or one_by_one(tree)) and (own is None or _allowed(region, tree)):
                 region.install(tree)
     whole = region.figures(graph.all).goal
     if settings.epsilon and whole.best_cost < INFINITY:
         region.enough = settings.epsilon * whole.best_cost / (2 * graph.n - 1)
+
+
+def _allowed(region: SetGoals, tree: JoinTree) -> bool:
+    """Whether an enumerator that is not ours has every join of a tree among its splits."""
+    return all(a in (parts := region.splits_of(a | b)) or b in parts for a, b in joins_of(tree))
 
 
 def take_one_order(region: SetGoals, why: str, tree: JoinTree | None = None) -> None:

@@ -14,9 +14,11 @@ from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Scan
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import predicate_columns
+from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.cost.joins import JoinCosts
@@ -46,6 +48,9 @@ from optimizer.search.set_goals import PARTITION, SetGoals
 class Method(StrEnum):
     EXPAND = "expand"
     SPLITS = "splits"
+
+
+_RAISING = "whose condition may raise"
 
 
 class Decision(NamedTuple):
@@ -127,7 +132,7 @@ class Regions(OfSearch):
         memo, settings = search.memo, search.context.settings
         if "always" in search.rules.wishes:
             return Decision(Method.EXPAND, "a rule wants to see every join")
-        why, n = "", len(mexpr.inputs)
+        why, beside, n = "", "", len(mexpr.inputs)
         leaves = [m for gid in mexpr.inputs for m in memo.group(gid).logical]
         small = "small" in search.rules.wishes
         lookups = small and settings.decorrelate == "cost" and self._looked_up(mexpr, leaves)
@@ -139,16 +144,26 @@ class Regions(OfSearch):
             why = "a join may become a lookup in a table stored by the join column"
         elif small and any(isinstance(m.op, Aggregate) for m in leaves):
             why = "an aggregate below may be pulled up"
-        elif small and any(isinstance(m.op, Join) for m in memo.group(mexpr.group).parents):
-            why = "another join above may change places with these"
+        elif small and (beside := self._beside(mexpr, leaves)):
+            why = f"another join {beside} may change places with these"
         if why and n <= settings.expand_joins:
+            search.open_splits |= beside == _RAISING
             return Decision(Method.EXPAND, why)
-        if several or lookups or self._forms:
+        if several or lookups or self._forms or beside:
             lost = "as lookups" if lookups else "beside others of the same rows" if several else "as parts of other forms"
+            lost = f"with a join {beside}" if beside else lost
             search.counters.proven, search.counters.heuristic = False, f"joins of {n} relations were not tried {lost}"
         return Decision(
             Method.SPLITS, f"{why}, but there are more than {settings.expand_joins}" if why else "no rule looks into it"
         )
+
+    def _beside(self, mexpr: LogicalExpr, leaves: list[LogicalExpr]) -> str:
+        """Where a join is that these were not collected with: of another kind, or an inner one whose condition may raise."""
+        above = [m.op for m in self.search.memo.group(mexpr.group).parents if isinstance(m.op, Join)]
+        below = [m.op for m in leaves if isinstance(m.op, Join | RegionGraph)]
+        if any(isinstance(op, Join) and op.kind is JoinKind.INNER for op in (*above, *below)):
+            return _RAISING
+        return "above" if above else "below" if below else ""
 
     def _looked_up(self, mexpr: LogicalExpr, leaves: list[LogicalExpr]) -> bool:
         """Whether a relation is a table, or groups of one, stored by a column of the join's predicate."""

@@ -153,12 +153,14 @@ def test_names_are_usable_wherever_settings_are(tmp_path: Path) -> None:
         Session("joingraph", {"cost_model": "free"})
 
 
-def test_an_enumerator_decides_which_splits_are_searched(tmp_path: Path) -> None:
-    """By tasks, by the iterative driver and by expressions of the memo: the same plan as left-deep enumeration has."""
+@pytest.mark.parametrize("graph", ["cycle/6", "chain/8", "grid/3x3"])
+def test_an_enumerator_decides_which_splits_are_searched(tmp_path: Path, graph: str) -> None:
+    """By tasks, by the iterative driver and by expressions of the memo: the same plan as left-deep enumeration has. Seeds and
+    first orders that it does not allow are none."""
     file = written(tmp_path, MINE)
-    best = Session("joingraph", {"enumeration": "left_deep"}).optimize("cycle/6").cost
+    best = Session("joingraph", {"enumeration": "left_deep"}).optimize(graph).cost
     for values in ({}, {"region": "tasks"}, {"driver": "iterative", "enumeration": "partition"}, {"pruning": "none"}):
-        query = Session("joingraph", {**values, "partitioner": "mine"}, plugins=[file]).optimize("cycle/6")
+        query = Session("joingraph", {**values, "partitioner": "mine"}, plugins=[file]).optimize(graph)
         assert query.cost == pytest.approx(best, rel=1e-9) and query.search.proven
     with pytest.raises(SettingsError, match='partitioner cannot be "min": choose one of branch, conservative, mine'):
         Session("joingraph", {"partitioner": "min"}, plugins=[file])
