@@ -15,16 +15,15 @@ import pytest
 
 from optimizer.errors import SqlError
 from optimizer.sql.bind import bind
+from tests.cases import Case, params, read
 from tests.differential.correlated.engines import METHODS, Engines, Failed, assert_agree, assert_rows, engines_over
-from tests.differential.correlated.named_bugs import NAMED_BUGS
-from tests.differential.correlated.pitfalls import PITFALLS, Case
 from tests.differential.correlated.tables import EMPTY_INNER, EMPTY_OUTER, ONE_ROW, RICH_DATA
 
 OTHERS = (EMPTY_INNER, EMPTY_OUTER, 4, 5, ONE_ROW, 7)
-CASES = {f"{id}-{i}": case for id, pitfall in PITFALLS.items() for i, case in enumerate(pitfall.cases)} | {
-    f"{name.replace(' ', '_')}-{i}": Case(sql) for name, queries in NAMED_BUGS.items() for i, sql in enumerate(queries)
-}
-ANSWERED = {id: case for id, case in CASES.items() if not case.refused}
+HERE = Path(__file__).parent
+PITFALLS = read(HERE / "pitfalls.cases", "naive", "raises", "refused")
+ANSWERED = [case for case in PITFALLS if "refused" not in case.marks] + read(HERE / "named_bugs.cases")
+NUMBERED = [pytest.param(i, *each.values, id=each.id) for i, each in enumerate(params(ANSWERED))]
 
 
 @pytest.fixture(scope="session")
@@ -34,22 +33,22 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize(("number", "id"), list(enumerate(ANSWERED)), ids=ANSWERED)
-def test_rich_data(number: int, id: str, pool: Callable[[int], Engines]) -> None:
-    check(ANSWERED[id], pool(RICH_DATA), (METHODS[number // 2 % len(METHODS)],))
+@pytest.mark.parametrize(("number", "case"), NUMBERED)
+def test_rich_data(number: int, case: Case, pool: Callable[[int], Engines]) -> None:
+    check(case, pool(RICH_DATA), (METHODS[number // 2 % len(METHODS)],))
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize(("number", "id"), list(enumerate(ANSWERED)), ids=ANSWERED)
-def test_other_data(number: int, id: str, pool: Callable[[int], Engines]) -> None:
-    check(ANSWERED[id], pool(OTHERS[number // 3 % len(OTHERS)]), (METHODS[number % len(METHODS)],))
+@pytest.mark.parametrize(("number", "case"), NUMBERED)
+def test_other_data(number: int, case: Case, pool: Callable[[int], Engines]) -> None:
+    check(case, pool(OTHERS[number // 3 % len(OTHERS)]), (METHODS[number % len(METHODS)],))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("id", ANSWERED)
-def test_all_data(id: str, pool: Callable[[int], Engines]) -> None:
+@pytest.mark.parametrize("case", params(ANSWERED))
+def test_all_data(case: Case, pool: Callable[[int], Engines]) -> None:
     for number in (RICH_DATA, EMPTY_INNER, EMPTY_OUTER, 4, ONE_ROW):
-        check(ANSWERED[id], pool(number))
+        check(case, pool(number))
 
 
 def check(case: Case, engines: Engines, methods: tuple[str, ...] = METHODS) -> None:
@@ -58,23 +57,23 @@ def check(case: Case, engines: Engines, methods: tuple[str, ...] = METHODS) -> N
     expected = engines.by_duckdb(case.sql)
     where = engines.reproducer(case.sql)
     if engines.data.number == RICH_DATA:
-        assert isinstance(wanted, Failed) == case.raises, f"naive: {wanted}\n{where}"
-    if not case.duckdb:
+        assert isinstance(wanted, Failed) == ("raises" in case.marks), f"naive: {wanted}\n{where}"
+    if "naive" not in case.marks:
         if isinstance(expected, Failed):
             assert not isinstance(expected.error, duckdb.BinderException | duckdb.NotImplementedException), f"{expected}\n{where}"
             assert isinstance(wanted, Failed), f"DuckDB fails, the naive evaluation does not: {expected}\n{where}"
         else:
             with explained("naive", where):
-                assert_agree(expected, wanted, case.ordered)
+                assert_agree(expected, wanted)
     for method in methods:
         with explained(method, where):
             actual = engines.by_method(case.sql, method)
             if isinstance(wanted, Failed):
                 assert isinstance(actual, Failed), f"{actual.num_rows} rows instead of an error: {wanted}"
-            elif case.duckdb or isinstance(expected, Failed):
-                assert_rows(wanted, actual, case.ordered)
+            elif "naive" in case.marks or isinstance(expected, Failed):
+                assert_rows(wanted, actual)
             else:
-                assert_agree(expected, actual, case.ordered)
+                assert_agree(expected, actual)
 
 
 class explained:
@@ -91,21 +90,21 @@ class explained:
             raise AssertionError(f"{self.name}: {error.__class__.__name__}: {error}\n\n{self.where}") from error
 
 
-@pytest.mark.parametrize("id", [id for id, case in CASES.items() if case.refused])
-def test_refused(id: str, pool: Callable[[int], Engines]) -> None:
+@pytest.mark.parametrize("case", params([case for case in PITFALLS if "refused" in case.marks]))
+def test_refused(case: Case, pool: Callable[[int], Engines]) -> None:
     """What planscope lacks it refuses by name; it does not answer wrongly (DuckDB gives NULL for two of these counts)."""
     engines = pool(RICH_DATA)
-    assert not isinstance(engines.by_duckdb(CASES[id].sql), Failed)
+    assert not isinstance(engines.by_duckdb(case.sql), Failed)
     with pytest.raises(SqlError):
-        bind(CASES[id].sql, engines.catalog)
+        bind(case.sql, engines.catalog)
 
 
 def test_every_reason_not_to_ask_duckdb_is_true(pool: Callable[[int], Engines]) -> None:
     """Where the naive evaluation alone decides, DuckDB does refuse, or answers something else on some dataset."""
     engines = [pool(number) for number in (RICH_DATA, *OTHERS)]
-    for id, case in ANSWERED.items():
-        if case.duckdb:
-            assert any(differs(case, each) for each in engines), f"{id}: DuckDB agrees everywhere: {case.sql}"
+    for case in ANSWERED:
+        if "naive" in case.marks:
+            assert any(differs(case, each) for each in engines), f"{case.place}: DuckDB agrees everywhere: {case.sql}"
 
 
 def differs(case: Case, engines: Engines) -> bool:
@@ -120,6 +119,6 @@ def differs(case: Case, engines: Engines) -> bool:
 
 
 def test_the_table_is_complete() -> None:
-    assert list(PITFALLS) == [f"D{i}" for i in range(1, 26)]
-    sqls = [case.sql for pitfall in PITFALLS.values() for case in pitfall.cases]
+    assert list(dict.fromkeys(case.title.partition(":")[0] for case in PITFALLS)) == [f"D{i}" for i in range(1, 26)]
+    sqls = [case.sql for case in PITFALLS]
     assert len(sqls) == len(set(sqls))
