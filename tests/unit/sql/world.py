@@ -8,10 +8,11 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from executor.session import Session
 from optimizer.catalog.table import Catalog, Table, TableColumn
 from optimizer.errors import PlanscopeError
 from optimizer.sql.bind import bind
-from tests.reference.compare import assert_same_bag, assert_same_list
+from tests.reference.compare import assert_same_bag, assert_same_list, rows_of
 from tests.reference.naive import run_query
 
 DATA = """
@@ -34,6 +35,7 @@ class World(NamedTuple):
     duck: duckdb.DuckDBPyConnection
     tables: dict[str, pa.Table]
     catalog: Catalog
+    session: Session
 
 
 def make_world() -> World:
@@ -41,21 +43,22 @@ def make_world() -> World:
     duck.execute(DATA)
     tables = {name: duck.execute(f"select * from {name}").to_arrow_table() for name in ("t", "u", "e")}
     described = [Table(name, tuple(TableColumn(f.name, f.type) for f in table.schema)) for name, table in tables.items()]
-    return World(duck, tables, Catalog("world", described))
+    return World(duck, tables, Catalog("world", described), Session(tables))
 
 
 def assert_means_the_same(world: World, sql: str, equivalent: str | None = None) -> None:
-    """Same rows as DuckDB gives for the query (or one `equivalent` to it), or both refuse; in the same order where ORDER BY asks
-    for one."""
+    """Naive evaluation of the bound tree and the plan give the rows that DuckDB gives for the query (or one `equivalent` to it),
+    in the same order where ORDER BY asks for one; or all refuse."""
     try:
         expected = world.duck.execute(equivalent or sql).fetchall()
     except duckdb.Error:
         assert equivalent is None
-        expected = None
-    if expected is None:
         with pytest.raises(PlanscopeError):
             run_query(bind(sql, world.catalog), world.tables)
+        with pytest.raises(PlanscopeError):
+            _ = world.session.sql(sql).table
         return
     query = bind(sql, world.catalog)
-    actual = run_query(query, world.tables)
-    (assert_same_list if query.order else assert_same_bag)(expected, actual)
+    same = assert_same_list if query.order else assert_same_bag
+    same(expected, run_query(query, world.tables))
+    same(expected, rows_of(world.session.sql(sql).table))
