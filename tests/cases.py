@@ -63,3 +63,8 @@ def _case(place: str, title: str, text: str, known: tuple[str, ...]) -> Case:
 def params(cases: list[Case]) -> list[object]:
     """Parameters of a test, named by file, line and title."""
     return [pytest.param(case, id=f"{case.place} {case.title}") for case in cases]
+
+
+def numbered(cases: list[Case]) -> list[object]:
+    """As `params`, each case after its number in the list."""
+    return [pytest.param(number, case, id=f"{case.place} {case.title}") for number, case in enumerate(cases)]

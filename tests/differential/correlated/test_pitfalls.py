@@ -15,7 +15,7 @@ import pytest
 
 from optimizer.errors import SqlError
 from optimizer.sql.bind import bind
-from tests.cases import Case, params, read
+from tests.cases import Case, numbered, params, read
 from tests.differential.correlated.engines import METHODS, Engines, Failed, assert_agree, assert_rows, engines_over
 from tests.differential.correlated.tables import EMPTY_INNER, EMPTY_OUTER, ONE_ROW, RICH_DATA
 
@@ -23,7 +23,6 @@ OTHERS = (EMPTY_INNER, EMPTY_OUTER, 4, 5, ONE_ROW, 7)
 HERE = Path(__file__).parent
 PITFALLS = read(HERE / "pitfalls.cases", "naive", "raises", "refused")
 ANSWERED = [case for case in PITFALLS if "refused" not in case.marks] + read(HERE / "named_bugs.cases")
-NUMBERED = [pytest.param(i, *each.values, id=each.id) for i, each in enumerate(params(ANSWERED))]
 
 
 @pytest.fixture(scope="session")
@@ -33,13 +32,13 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize(("number", "case"), NUMBERED)
+@pytest.mark.parametrize(("number", "case"), numbered(ANSWERED))
 def test_rich_data(number: int, case: Case, pool: Callable[[int], Engines]) -> None:
     check(case, pool(RICH_DATA), (METHODS[number // 2 % len(METHODS)],))
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize(("number", "case"), NUMBERED)
+@pytest.mark.parametrize(("number", "case"), numbered(ANSWERED))
 def test_other_data(number: int, case: Case, pool: Callable[[int], Engines]) -> None:
     check(case, pool(OTHERS[number // 3 % len(OTHERS)]), (METHODS[number % len(METHODS)],))
 
