@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from executor import Session
+from tests.cases import read
 from tests.conftest import duckdb_tables
 from tests.reference.compare import Row, assert_same_bag, rows_of
 
@@ -22,24 +23,7 @@ TABLES = {
     "d": "select * from (values (1, 5), (2, 5), (3, 6), (3, 6)) t(z, v)",
 }
 
-QUERIES = {
-    "one input": "select a.x, b.s from a join b on a.x = b.x and b.y > 15 join c on b.y = c.y",
-    "may raise": "select a.x, b.s from a join b on a.x = b.x and cast(b.s as int) > 5 join c on b.y = c.y",
-    "may raise above": "select a.x, c.z from a join b on a.x = b.x join c on b.y = c.y and cast(b.s as int) + a.v > 11",
-    "may raise twice": "select a.x from a join b on a.x = b.x and s::int > 5 join c using (y) join d on c.z = d.z and s::int < 8",
-    "three inputs": "select a.x, c.z, d.v from a, b, c, d where a.x = b.x and b.y = c.y and a.v + c.z = b.x + d.v",
-    "no link": "select a.x, c.z, d.v from a, c, d where a.v > 5 and c.z = 2",
-    "left above inner": "select a.x, c.z from a left join (b join c on b.y = c.y and c.y > 15) on a.x = b.x and a.v < 6",
-    "full": "select a.x, b.y, z from a full join (b join c on b.y = c.y and c.z > 1) on a.x = b.x and a.x < 3 join d using (z)",
-    "left, NULL-tolerant": "select a.x, b.s, c.z from a left join b on a.x = b.x left join c on b.y = c.y or b.y is null",
-    "semi, anti": "select x from a semi join b on a.x = b.x and b.y > 5 anti join c on a.x = c.z and c.y < 15 join d on z = a.x",
-    "grouped": "select c.z, count(*), sum(a.v), count(b.s) from a left join b on a.x = b.x join c on c.z = a.x group by c.z",
-    "grouped below": "select a.x, g.n from a join (select x, count(*) n from b group by x) g on a.x = g.x join d on d.z = a.x",
-    "grouped, filtered": "select d.v, g.n from (select x, count(*) n from b group by x) g, d where d.z = g.x and d.v < 6",
-    "cut": "select a.x, t.y from a join (select x, y from b order by 1, 2 limit 3) t on a.x = t.x join c on t.y = c.y",
-    "cte": "with g as (select x, count(*) n from b group by 1) select u.x, v.n from g u, g v, a where u.n = v.n and a.x = u.x",
-    "union": "select u.x, d.v from (select x from a union select z from c union all select z from d) u join d on u.x = d.z",
-}  # fmt: skip
+QUERIES = {case.title: case.sql for case in read(Path(__file__).parent / "every_setting.cases")}
 
 BUDGETS: tuple[dict[str, Any], ...] = tuple(
     {name: value} for name in ("budget_mexprs", "budget_groups", "budget_tasks") for value in (1, 7)
