@@ -27,6 +27,7 @@ from optimizer.pipeline import Optimizer
 from optimizer.plan_space.of_search import full_space
 from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.settings import Settings
+from tests.cases import read
 from tests.golden import tables
 from tests.reference.compare import assert_same_bag, rows_of
 from tests.reference.naive import run_query
@@ -35,47 +36,7 @@ from tests.search.graphs import SHAPES, GraphQuery, graph_query
 from tests.search.independent.options import AGGREGATES_MOVE as RULES
 from tests.search.planning import plan
 
-EVERYTHING = (
-    "count(*) n, count(b.y) cy, sum(b.d) sd, avg(b.d) ad, min(b.y) my, max(a.y) xy, sum(a.y) sy, avg(a.x) ax, count(a.s) cs"
-)
-
-QUERIES = (
-    f"select a.x, {EVERYTHING} from a join b on a.k = b.k group by a.x",
-    f"select b.x, {EVERYTHING} from a join b on a.x = b.x group by b.x",
-    f"select a.x, b.y as by_, {EVERYTHING} from a join b on a.y = b.y group by a.x, b.y",
-    f"select {EVERYTHING} from a join b on a.x = b.x and a.y < b.y",
-    f"select a.x, {EVERYTHING} from a left join b on a.y = b.y group by a.x",
-    f"select b.x, {EVERYTHING} from a right join b on a.y = b.y and a.x > 1 group by b.x",
-    "select a.k, a.s, count(*) n, count(b.y) m, sum(b.d) s, avg(b.y) v, count(distinct b.x) u from a left join b on a.k = b.k "
-    "group by a.k, a.s",
-    "select a.k, count(*) n, sum(b.y) s from a left join b on a.y = b.y and b.x = a.x and a.x <> 2 group by a.k",
-    "select a.k, sum(coalesce(b.y, 1)) n, count(b.x is null) m from a left join b on a.k = b.k group by a.k",
-    "select a.k, count(b.y) n, sum(b.d) s from a left join b on a.x < b.x group by a.k",
-    "select b.k, a.s, sum(b.d) t, count(*) n from b left join a on b.k = a.k group by b.k, a.s",
-    "select x, y, count(*) n, sum(d) s from b semi join c on b.y = c.y group by x, y",
-    "select x, count(*) n, sum(d) s from b anti join c on b.y = c.y group by x",
-    "select count(*) n, count(e.x) m, sum(b.d) s, avg(b.y) v from b join e on b.x = e.x",
-    "select a.x, sum(b.d) filter (where b.y > 1) s, count(*) filter (where a.y = 1) n, count(b.x) filter (where b.x > 0) m, "
-    "avg(a.y) filter (where a.x > 0) v from a join b on a.x = b.x group by a.x",
-    "select c.x, sum(c.z) z, avg(c.z) v, count(*) n, max(b.d) m from b join c on b.y = c.y group by c.x",
-    "select c.x, c.y, sum(b.d) s, count(a.s) n from a join b on a.k = b.k join c on a.y = c.y group by c.x, c.y",
-    "select b.k, a.s, f.x, sum(b.d) t from b join a on b.k = a.k join a as f on f.k = b.x group by b.k, a.s, f.x",
-    "select distinct b.x, c.t from b join c on b.y = c.y",
-    "select distinct a.s from a join b on a.x = b.x join c on b.y = c.y",
-    "select v.n, v.s, a.s as t from (select k, count(*) n, sum(d) s from b group by k) v join a on v.k = a.k where a.x > 0",
-    "select v.n, a.s, a.k from (select x, count(*) n, avg(d) m from b group by x) v left join a on v.x = a.x",
-    "select v.n, a.s, c.y from (select x, sum(y) n from c group by x) v join a on v.x = a.x join (select distinct y from b) c "
-    "on a.y = c.y",
-    "select * from (select x, y, count(*) n from b group by x, y) v semi join c on v.y = c.y",
-    "select * from (select x, y, sum(d) n from b group by x, y) v anti join c on v.y = c.y",
-    "select v.x, sum(v.n) s from (select x, k, count(*) n from b group by x, k) v join a on v.k = a.k group by v.x",
-    "select x, sum(y) s, count(*) n, count(y) m, avg(z) v, min(y) l from (select x, y, k as z from b union all select y, x, y "
-    "from c union all select x, y, x from e) u group by x",
-    "select sum(y) s, count(*) n, avg(y) v, max(x) m from (select x, y from b union all select x, y from e) u",
-    "select p, q, count(*) n, sum(q) s from (select x p, x q from b union all select x, y from c) u group by p, q",
-    "select x, y from b union select y, x from c union select x, y from e",
-    "select x, sum(z) s from (select c.x, c.z from c join b on c.y = b.y union all select x, z from c) u group by x",
-)
+QUERIES = [case.sql for case in read(Path(__file__).parent / "aggregates.cases")]
 MODES = (
     {"enumeration": "adaptive", "split_share": "1"},
     {"enumeration": "rules", "split_share": "1"},
