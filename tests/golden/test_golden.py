@@ -7,8 +7,8 @@
     the tree after decorrelation or the pre-pass, the memo after exploration, or the plan
 
 Every query is also executed over tables with NULLs, duplicates and no rows: naive evaluation of the bound tree, of the tree
-after the pre-pass, and the optimized plan must give the same rows. `pytest tests/golden --rewrite` writes the files anew;
-read the diff.
+after the pre-pass, and the optimized plan must give the same rows. The files in `sql/` hold bound trees (stage `bind`) and error
+messages (`error`), of queries over tables without rows. `pytest tests/golden --rewrite` writes the files anew; read the diff.
 """
 
 from __future__ import annotations
@@ -29,16 +29,19 @@ from optimizer.algebra.query import BoundQuery
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.dataset import open_dataset
 from optimizer.decorrelate.methods import METHODS
+from optimizer.errors import PlanscopeError
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.plan_space.expansion import expand_all
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS
 from optimizer.settings import Settings
+from optimizer.sql.bind import bind
 from tests.golden import tables
 from tests.golden.files import read_cases
 from tests.reference.compare import assert_same_bag, rows_of
 from tests.reference.naive import run_query
+from tests.unit.sql.conftest import make_catalog
 
 HERE = Path(__file__).parent
 SEEDS = range(4)
@@ -71,8 +74,13 @@ def read(path: Path) -> tuple[str, list[Case]]:
     return head, cases
 
 
+def params(files: list[Path]) -> list[object]:
+    return [pytest.param(case, id=f"{case.rule}: {case.title}") for path in files for case in read(path)[1]]
+
+
 FILES = sorted(HERE.glob("*.golden"))
-CASES = [pytest.param(case, id=f"{case.rule}: {case.title}") for path in FILES for case in read(path)[1]]
+SQL_FILES = sorted(HERE.glob("sql/*.golden"))
+SQL_CATALOG = make_catalog()
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +123,22 @@ def shown(case: Case, query: OptimizedQuery) -> str:
     return "\n".join(dict.fromkeys(lines))  # a join that was costed apart may be there twice
 
 
+def bound(case: Case) -> str:
+    """The bound tree with outputs and order, or the error's class and message."""
+    if case.stage == "error":
+        with pytest.raises(PlanscopeError) as caught:
+            bind(case.sql, SQL_CATALOG)
+        return f"{caught.type.__name__}: {caught.value}"
+    assert case.stage == "bind"
+    query = bind(case.sql, SQL_CATALOG)
+    label = query.columns.label
+    outputs = ", ".join(o.name if query.columns[o.id].name == o.name else f"{o.name} = {label(o.id)}" for o in query.outputs)
+    lines = [show_tree(query.tree, query.columns), f"out: {outputs}"]
+    if query.order:
+        lines.append("order: " + ", ".join(key.show(label) for key in query.order))
+    return "\n".join(lines)
+
+
 def show_plan(node: PlanNode, columns: Columns, first: str = "", rest: str = "") -> str:
     lines = [f"{first}{node.op.name}  {node.op.describe(columns.label)}".rstrip()]
     for i, child in enumerate(node.inputs, 1):
@@ -130,7 +154,7 @@ def fired_in(query: OptimizedQuery) -> set[str]:
     return {rule for stage in query.stages for rule, _, _ in stage.firings} | set(query.search.rules_fired) | enforced
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", params(FILES))
 def test_golden(case: Case, folders: list[Path]) -> None:
     """Rules fire or not, the stage is shown as it was written, and the rewritten tree and the plan give the rows of the bound
     tree."""
@@ -145,8 +169,13 @@ def test_golden(case: Case, folders: list[Path]) -> None:
     assert_same_rows(query, tables.make(0))
 
 
+@pytest.mark.parametrize("case", params(SQL_FILES))
+def test_sql(case: Case) -> None:
+    assert bound(case) == case.expected
+
+
 @pytest.mark.few(4)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", params(FILES))
 def test_rows_stay_whatever_is_null_repeated_or_missing(case: Case, folders: list[Path]) -> None:
     for seed in SEEDS[1:]:
         assert_same_rows(plan(case, folders[seed]), tables.make(seed))
@@ -180,9 +209,14 @@ def test_every_rule_has_cases() -> None:
         assert any(rule in case.silent for case in cases[rule]), f"no case in which {rule} is silent"
 
 
+def test_titles_are_different() -> None:
+    titles = [(path.stem, case.title) for path in FILES + SQL_FILES for case in read(path)[1]]
+    assert len(set(titles)) == len(titles)
+
+
 @pytest.mark.rewrites
 def test_rewrite(folders: list[Path]) -> None:
-    for path in FILES:
+    for path in FILES + SQL_FILES:
         head, cases = read(path)
-        text = head + "\n".join(f"==== {c.title}\n{c.header}\n{c.sql}\n----\n{shown(c, plan(c, folders[0]))}\n" for c in cases)
-        path.write_text(text, "utf-8")
+        found = [(case, bound(case) if path in SQL_FILES else shown(case, plan(case, folders[0]))) for case in cases]
+        path.write_text(head + "\n".join(f"==== {c.title}\n{c.header}\n{c.sql}\n----\n{text}\n" for c, text in found), "utf-8")

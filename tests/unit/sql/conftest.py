@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery
 from optimizer.catalog.table import Catalog, Table, TableColumn
-from optimizer.errors import PlanscopeError
 from optimizer.sql.bind import bind
 from tests.unit.sql.world import World, make_world
 
@@ -84,22 +82,3 @@ def world() -> Iterator[World]:
     made = make_world()
     yield made
     made.duck.close()
-
-
-@pytest.fixture(scope="session")
-def shown(catalog: Catalog) -> Callable[[str], str]:
-    """shown(sql): the bound tree with outputs and order as text, or the error's class and message."""
-
-    def show(sql: str) -> str:
-        try:
-            query = bind(sql, catalog)
-        except PlanscopeError as error:
-            return f"{type(error).__name__}: {error}"
-        label = query.columns.label
-        outputs = ", ".join(o.name if query.columns[o.id].name == o.name else f"{o.name} = {label(o.id)}" for o in query.outputs)
-        lines = [show_tree(query.tree, query.columns), f"out: {outputs}"]
-        if query.order:
-            lines.append("order: " + ", ".join(key.show(label) for key in query.order))
-        return "\n".join(lines)
-
-    return show

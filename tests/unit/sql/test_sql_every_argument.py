@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,8 +23,9 @@ from optimizer.sql.expressions import HANDLERS
 from optimizer.sql.parse import parse
 from optimizer.sql.query import bind_query
 from optimizer.sql.source import Source
+from tests.golden.test_golden import SQL_FILES
+from tests.golden.test_golden import read as cases_of
 
-HERE = Path(__file__).parent
 FURTHER_SAMPLES = """
 select a & b, a | b, a << 1, a >> 1, ~a, s ~ 'x', s ~* 'x', s similar to 'x',
     current_date, current_timestamp, localtimestamp from t;
@@ -163,11 +163,7 @@ _PROPERTIES = (
 
 def samples() -> list[str]:
     texts = FURTHER_SAMPLES.split(";")
-    for path in sorted(HERE.glob("*.golden")):
-        for case in path.read_text("utf-8").split("==== ")[1:]:
-            sql, _, result = case.partition("\n")[2].partition("\n----\n")
-            if "Error: " not in result and "Unsupported: " not in result:
-                texts.append(sql)
+    texts += [case.sql for path in SQL_FILES for case in cases_of(path)[1] if case.stage == "bind"]
     return texts
 
 

@@ -20,6 +20,7 @@ from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.errors import SqlError
 from optimizer.sql.bind import bind
+from tests.golden.test_golden import SQL_FILES, read
 
 HERE = Path(__file__).parent
 TPCH = HERE.parent.parent.parent / "experiments" / "workloads" / "tpch"
@@ -47,9 +48,7 @@ TOKEN = re.compile(r"\w+|'[^']*'|\s+|.", re.DOTALL)
 
 def corpus() -> list[str]:
     texts = [path.read_text("utf-8") for path in sorted(TPCH.glob("q*.sql"))]
-    for path in sorted(HERE.glob("*.golden")):
-        parts = path.read_text("utf-8").split("==== ")[1:]
-        texts += [part.partition("\n")[2].partition("\n----\n")[0] for part in parts]
+    texts += [case.sql for path in SQL_FILES for case in read(path)[1]]
     return texts
 
 
