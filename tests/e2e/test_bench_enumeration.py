@@ -48,21 +48,6 @@ def test_the_seed_decides_costs_and_nothing_else():
     assert figures(first, "inner") == figures(other, "inner")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("ring/5",), 'there is no join graph "ring/5"'),
-        (("chain/5", "chain/1"), '"chain/1" has 1 relation'),
-        (("chain/5", "--max-work", "0"), "0 is not in the range"),
-        (("chain/5", "-d", "job"), "No such option"),
-    ],
-)
-def test_wrong_input(planscope, arguments, message):
-    done = planscope("bench", "enumeration", *arguments)
-    assert done.code == 2
-    assert message in done.err
-
-
 @pytest.mark.parametrize("factor", [2.0, 0.5])
 def test_an_enumerator_that_is_wrong_is_a_bug(planscope, monkeypatch, tmp_path, factor):
     """A cost that its tree does not have; the replay case goes where such cases go."""

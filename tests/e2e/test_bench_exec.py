@@ -60,20 +60,6 @@ def test_no_engine_outlives_an_item_that_is_ended():
     wait_until(lambda: not any_alive(engines), "an engine outlived its item")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--engines", "postgres"), 'no engine "postgres"'),
-        (("job/1a", "-d", "job"), "statistics only"),
-        (("tpch/q06", "-d", "tpch:0.01", "-o", "{file}"), "cannot make folder"),
-    ],
-)
-def test_wrong_input(planscope, tmp_path, arguments, message):
-    (tmp_path / "file").write_text("")
-    done = planscope("bench", "exec", *(text.format(file=tmp_path / "file") for text in arguments))
-    assert done.code == 2 and message in done.err
-
-
 def _row(query: str, engine: str, ms: float | None, ratio: float | None, problem: str = "") -> dict:
     figures = {"rows": 1, "ms": ms, "cpu_ms": ms, "plan_ms": 1.0, "mb": None, "ratio": ratio, "cpu_ratio": ratio}
     return {"status": "ok", "query": query, "engine": engine, **figures, "problem": problem, "data": "data", "threads": 1}

@@ -109,26 +109,6 @@ def test_what_is_measured_when_no_query_is_named():
     assert {item["query"] for item in tpch} >= {"tpch/q03"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("ring/5",), 'there is no built-in query "ring/5"'),
-        (("select 1",), '"select 1" needs data'),
-        (("star/4", "--set", "pruning"), "is not a setting"),
-        (("star/4", "--modes", "most"), 'there is no mode "most"'),
-        (("star/4", "--searches", "luck"), 'there is no search "luck"'),
-        (("job/1a", "--orders", "key"), "an order can be asked of join graphs"),
-        (("-d", "imdb_like:0.001"), "there are no default queries for imdb_like"),
-        (("star/4", "-o", "{file}"), "cannot make folder"),
-    ],
-)
-def test_wrong_input(planscope, tmp_path, arguments, message):
-    (tmp_path / "file").write_text("")
-    done = planscope("bench", "pruning", *(text.format(file=tmp_path / "file") for text in arguments))
-    assert done.code == 2
-    assert message in done.err
-
-
 def test_an_unsound_skip_is_a_bug(planscope, monkeypatch, tmp_path):
     """The audit finds it even where the plan is still the cheapest; the message names query, mode, goal and numbers."""
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))

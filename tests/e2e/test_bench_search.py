@@ -46,20 +46,6 @@ def test_every_part_has_a_table_and_its_figures(planscope, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("graph",), 'there is no part "graph"'),
-        (("graphs", "-d", "job"), "No such option"),
-        (("graphs", "-o", "{file}"), "cannot make folder"),
-    ],
-)
-def test_wrong_input(planscope, tmp_path, arguments, message):
-    (tmp_path / "file").write_text("")
-    done = planscope("bench", "search", *(text.format(file=tmp_path / "file") for text in arguments))
-    assert done.code == 2 and message in done.err
-
-
-@pytest.mark.parametrize(
     ("name", "cost", "relations", "proven", "merge_joins_matter", "agree"),
     [
         ("exhaustive", 100.0, 8, True, False, True),

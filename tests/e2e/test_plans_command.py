@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from experiments import plan_space
 
 JOIN = "select p.name, count(*) as n from people p join sales s on p.id = s.person group by p.name order by n desc"
@@ -87,25 +85,6 @@ def test_different_results_are_a_bug(planscope, shop, tmp_path, monkeypatch):
     assert done.code == 1
     assert "0 of 1 plan" in done.out
     assert "plans of one query gave different results" in done.err and "plan 3: 1 row, not 2" in done.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["--execute"], "--execute runs the plans of --sample, --top or --rank"),
-        (["--within", "2"], "--within is for --sample"),
-        (["--rank", "99999999999999999999999"], "there is no plan 99999999999999999999999: there are "),
-        (["--rank", "-1"], "--rank"),
-        (["--sample", "0"], "--sample"),
-        (["--top", "x"], "--top"),
-        (["-o", "plans.png"], "no format goes by .png"),
-    ],
-)
-def test_refusals(planscope, shop, arguments, part):
-    done = planscope("plans", JOIN, "-d", str(shop), *RULES, *arguments)
-    assert done.code == 2
-    assert done.out == ""
-    assert part in done.err
 
 
 def test_shares_do_not_look_like_all():
