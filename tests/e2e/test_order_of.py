@@ -49,24 +49,6 @@ def test_the_command(planscope, shop) -> None:
     assert set(value["settings"]["join_order"]) >= {"p", "s"}
 
 
-@pytest.mark.parametrize(
-    ("sql", "message"),
-    [
-        ("select 1 as one from people", "joins nothing"),
-        ("select id from people p where exists (select 1 as one from sales where person = p.id)", "subqueries in expressions"),
-        ("select 1 as one from people, (select id as other from people) q where id = other", "are called people"),
-    ],
-)
-def test_what_is_not_read_off_a_plan_is_said(planscope, shop, sql: str, message: str) -> None:
-    done = planscope("explain", sql, "-d", str(shop), "--order-of", "duckdb")
-    assert done.code == 3 and message in done.err
-
-
-def test_without_rows_there_is_no_order(planscope) -> None:
-    done = planscope("explain", "chain/4", "--order-of", "duckdb")
-    assert done.code == 3 and "statistics only, and DuckDB plans with rows" in done.err
-
-
 def test_an_order_that_makes_a_cross_product_is_not_in_our_space(planscope, shop, monkeypatch) -> None:
     monkeypatch.setattr("experiments.order_of.duckdb_order", lambda *_: SystemOrder("DuckDB 9", "((a c) b)"))
     sql = "select count(*) as n from people a, sales b, people c where a.id = b.person and b.amount = c.balance"

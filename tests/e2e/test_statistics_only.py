@@ -1,4 +1,4 @@
-"""Datasets with statistics and no rows: `job` and `joingraph` are planned, not run, and need no -d."""
+"""Datasets with statistics and no rows: `job` and `joingraph` are planned, not run, and need no -d. Refusals: `*.console`."""
 
 from __future__ import annotations
 
@@ -36,42 +36,6 @@ def test_planning_needs_no_rows(planscope, command, query):
     assert done.code == 0 and done.out
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("run", "job/1a"),
-        ("run", "clique/4"),
-        ("run", SMALL, "-d", "job"),
-        ("explain", SMALL, "-d", "job", "--analyze"),
-        ("run", "chain/3", "--analyze", "--format", "json"),
-    ],
-)
-def test_running_says_what_is_possible(planscope, arguments):
-    done = planscope(*arguments)
-    assert done.code == 2 and done.out == ""
-    assert "has statistics only: its queries can be planned, not run" in done.err
-    assert "planscope explain shows the plan" in done.err
-
-
-def test_queries_of_datasets_with_sizes_still_need_one(planscope):
-    for sql, message in (("nothing/there", 'no built-in query "nothing/there"'), ("tpch/q5", "did you mean tpch/q05?")):
-        done = planscope("explain", sql)
-        assert done.code == 2 and message in done.err
-    for sql in ("tpch/q01", "select * from lineitem"):
-        done = planscope("explain", sql)
-        assert done.code == 2 and 'there is no data for table "lineitem"\nsay what the query is about with -d' in done.err
-
-
-def test_queries_without_tables_need_no_dataset(planscope):
-    assert "a\n─\n1\n" in planscope("run", "with t as (select 1 as a) select a from t").out
-
-
-def test_a_wrong_name_is_about_the_name(planscope):
-    assert "did you mean job/" in planscope("explain", "job/99x").err
-    assert "can have 2 to 200" in planscope("explain", "clique/9999").err
-    assert 'there is no dataset "joingraph:4"' in planscope("explain", "chain/3", "-d", "joingraph:4").err
-
-
 def test_data_show(planscope):
     tables = json.loads(planscope("data", "show", "job", "--format", "json").out)["tables"]
     assert len(tables) == 21
@@ -80,13 +44,6 @@ def test_data_show(planscope):
     assert tables["title"]["columns"]["title"]["mcv"] is None
     text = planscope("data", "show", "joingraph").out
     assert "chain_4_r0  44,000 rows, statistics only" in text
-
-
-def test_data_path_has_none_to_print(planscope):
-    for name in ("job", "joingraph"):
-        done = planscope("data", "path", name)
-        assert done.code == 2 and done.out == ""
-        assert f'"{name}" has statistics only' in done.err and f"planscope data show {name}" in done.err
 
 
 def test_a_folder_of_that_name_is_still_a_folder(planscope, shop, monkeypatch):
