@@ -14,6 +14,7 @@ from executor.arrow.encoded_texts import encoded_texts
 from executor.arrow.key_places import groups_by_place
 from executor.arrow.parquet_rows import Decoder
 from optimizer.algebra.columns import column_ids
+from tests.cases import Case, params, read
 
 WORDS = ["", "a", None, "été", "a longer text that is repeated"]
 ROWS = 6_000
@@ -54,35 +55,16 @@ def _encoded(session: Session, sql: str) -> set[str]:
     return {query.columns[id].name for columns in found.values() for id in column_ids(columns)}
 
 
-QUERIES = {
-    "select w, count(*), sum(k) from t group by w": {"w"},
-    "select w, v, k, max(k) from t where k <> 3 group by w, v, k": {"w", "v"},
-    "select w from t where w <> 'a' group by w": {"w"},
-    "select w, count(*) from t where w is null or w > 'a' group by w": {"w"},
-    "select distinct v, w from t": {"v", "w"},
-    "select w, count(distinct k), string_agg(u, ',' order by u) from t where k < 2 group by w": {"w"},
-    "select w, count(w), min(w) from t group by w": set(),
-    "select u, count(*) from t group by u": set(),
-    "select upper(w) x, count(*) from t group by x": set(),
-    "select w, count(*) from t group by rollup(w)": {"w"},
-    "select name, w, count(*) from t join (select distinct n, name from names) on k = n group by name, w": {"name", "w"},
-    "select name, w, count(*) from t left join (select distinct n, name from names) on k = n group by name, w": {"name", "w"},
-    "select name, count(*) from names where exists (select * from t where k = n and w = 'a') group by name": {"name"},
-    "select w, count(*) from t join names on w = name or k < n group by w": None,  # grouped below the join
-    "select w, count(*) from t where k in (select n from names where name > w) group by w": set(),
-    "select n, (select count(*) from (select w from t where k = n group by w) q) from names": None,
-    "select w, count(*) from t where false group by w": None,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("sql", QUERIES)
-def test_rows_are_those_without_dictionaries(folders: tuple[Path, Path], sql: str) -> None:
+@pytest.mark.parametrize("case", params(read(Path(__file__).parent / "encoded_texts.cases", "encoded", "none")))
+def test_rows_are_those_without_dictionaries(folders: tuple[Path, Path], case: Case) -> None:
+    sql = case.sql
     encoded, plain = (Session(folder) for folder in folders)
     expected = plain.sql(sql).table.to_pylist()
     assert sorted(map(repr, encoded.sql(sql).table.to_pylist())) == sorted(map(repr, expected)) and (expected or "false" in sql)
-    if QUERIES[sql] is not None:
-        assert _encoded(plain, sql) == QUERIES[sql] & ({"name"} if "name, w" in sql else set())
-        assert _encoded(encoded, sql) == QUERIES[sql]
+    if case.marks:
+        columns = set(case.marks["encoded"].split(", ")) if "encoded" in case.marks else set()
+        assert _encoded(plain, sql) == columns & ({"name"} if "name, w" in sql else set())
+        assert _encoded(encoded, sql) == columns
 
 
 @pytest.mark.parametrize("texts", [["a", "b", "a"], ["a", None, "c"], ["a", "b", "c", "d", "e"], ["a", "b"]])
