@@ -81,9 +81,12 @@ def test_queries_over_data_and_other_settings(planscope, tpch, tmp_path):
     joined = "o_custkey = c_custkey and c_nationkey = n_nationkey"
     (tmp_path / "mine.sql").write_text(f"select o_totalprice, c_name, n_name from orders, customer, nation where {joined}")
     other = ("-d", "tpch:0.01", "--set", "enumeration=rules", "--modes", "none,both", "--audit")
-    done = planscope("bench", "pruning", str(tmp_path / "mine.sql"), *other, *HERE)
+    done = planscope("bench", "pruning", str(tmp_path / "mine.sql"), *other, *HERE, "-o", str(tmp_path / "out"))
     assert done.code == 0
-    assert "mine" in done.out
+    rows = _rows(tmp_path / "out")
+    assert {(row["query"], row["data"], row["pairs"]) for row in rows} == {("mine", "tpch:0.01", "enumeration=rules")}
+    assert [row["mode"] for row in rows] == ["none", "both"]
+    assert rows[0]["cost"] == pytest.approx(rows[1]["cost"]) and rows[1]["audited"] > rows[0]["audited"] == 0
 
 
 def test_where_nothing_can_be_compared_nothing_is_said_of_it(planscope):

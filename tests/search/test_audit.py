@@ -53,7 +53,6 @@ def test_a_split_of_bounded_parts_claims_no_more_than_is_proved() -> None:
         assert report.sound, f"{seed}: {report}"
 
 
-@pytest.mark.few(3)
 def test_goals_of_regions_that_a_restart_made_anew_are_left_out() -> None:
     tables = catalog(table("t", 100, {"k": 7}), table("u", 300, {"id": 300}, order="id"))
     trace = Trace()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optimizer.algebra.physical import MergeJoin, MergeUnion, ProjectRows, Sort, StreamingAggregate
+from optimizer.algebra.physical import MergeJoin, MergeUnion, ProjectRows, StreamingAggregate
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.traits import satisfies
 from optimizer.errors import NoPlan
@@ -128,8 +128,7 @@ def test_grouping_serves_the_order_above_it() -> None:
 
 def test_rows_that_are_all_different_need_no_order_to_be_grouped() -> None:
     query = planned("select id, x, count(*) from k group by x, id", "aggregate_to_hash_aggregate", "aggregate_remove")
-    if named(query, "streaming_aggregate"):  # nothing removed it before
-        assert not sorts(query)
+    assert named(query, "streaming_aggregate") and not sorts(query)
 
 
 def test_grouping_by_what_follows_a_stored_order_needs_no_sort() -> None:
@@ -155,8 +154,7 @@ def test_sorted_branches_are_merged() -> None:
     assert isinstance(query.plan.op, MergeUnion)
     assert not sorts(query)
     unsorted = planned("select x from f union all select x from k order by x")
-    assert isinstance(unsorted.plan.op, Sort | MergeUnion)
-    assert len(sorts(unsorted)) in (1, 2)
+    assert [node.op.name for node in unsorted.plan.walk()] == ["sort", "union_all", "table_scan", "table_scan"]
 
 
 def test_a_limit_passes_its_rows_on_in_their_order() -> None:

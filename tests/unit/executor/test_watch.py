@@ -126,14 +126,15 @@ def test_several_threads_share_a_session(folder: Path) -> None:
     session, found = Session(folder), []
 
     def run(k: int) -> None:
-        found.append((k, session.sql(f"select count(*), sum(n) from t where n % 5 = {k}").table.num_rows))
+        found.append(session.sql(f"select {k} k, count(*) n, sum(n) s from t where n % 5 = {k}").table.to_pylist())
 
     threads = [threading.Thread(target=run, args=(k,)) for k in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(found) == [(k, 1) for k in range(4)]
+    expected = [[{"k": k, "n": ROWS // 5, "s": sum(range(k, ROWS, 5))}] for k in range(4)]
+    assert sorted(found, key=lambda rows: rows[0]["k"]) == expected
 
 
 def test_who_waits_is_told_how_far_it_is(folder: Path, kernel: threading.Event) -> None:
