@@ -15,7 +15,6 @@ import pytest
 from executor import Session
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
-from optimizer.algebra.logical_joins import Join
 from optimizer.audit.ledger import Ledger, Opening
 from optimizer.memo.goal import Status
 from optimizer.search.extract import extract
@@ -33,7 +32,6 @@ from tests.search.random_settings import (
     random_loose_settings,
     random_settings,
 )
-from tests.search.test_rule_sets import CONNECTED
 
 
 def check(shape: str, n: int, number: int) -> None:
@@ -262,18 +260,6 @@ def test_no_implementation_undercuts_the_least_cost_of_its_expression() -> None:
                     costs = [cost for physical in mexpr.physical for cost in physical.costs.values()]
                     assert costs
                     assert search.least(mexpr) <= min(costs)
-
-
-def test_memo_counts_of_connected_pairs() -> None:
-    """Groups and joins of a region are those of the closed forms: csg groups, 2·ccp ordered joins (§2.1, §4.3)."""
-    for shape, formula in CONNECTED.items():
-        for n in range(3, 7):
-            search, _ = plan(graph_query(shape, n, 3), enumeration="rules")
-            groups = search.memo.live_groups()
-            joins = [e for g in groups for e in g.logical if isinstance(e.op, Join)]
-            assert (len(groups), len(joins)) == (formula(n)[0], 2 * formula(n)[1]), f"{shape} {n}"
-            assert len({(e.op, e.inputs) for e in joins}) == len(joins)
-            assert search.memo.merges == 0
 
 
 def test_costs_fall_with_freedom() -> None:

@@ -246,6 +246,7 @@ def test_counts_in_the_memo(shape: str) -> None:
         if n <= 6:
             search = explored(query, query.tree, enumeration="rules")
             assert (len(search.memo.live_groups()), len(contents(search))) == (sets, 2 * pairs), f"{shape} {n}"
+            assert search.memo.merges == 0
 
 
 @pytest.mark.parametrize("seed", range(5))
