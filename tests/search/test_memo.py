@@ -74,14 +74,6 @@ def test_literals_of_another_type_are_another_expression(other: Literal) -> None
     assert first != second
 
 
-def test_signed_zeros_and_scales_are_kept_apart() -> None:
-    from decimal import Decimal
-
-    assert Literal(0.0, pa.float64()) is not Literal(-0.0, pa.float64())
-    assert Literal(Decimal("1.0"), pa.decimal128(3, 1)) is not Literal(Decimal("1.00"), pa.decimal128(3, 2))
-    assert Literal(1, INT) is Literal(1, INT)
-
-
 def test_commuted_joins_share_their_group() -> None:
     """M8: column order is no part of a group, so commuting needs no projection and no merge."""
     bench = Bench()

@@ -6,6 +6,7 @@ import gc
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from threading import Barrier
 
 import pyarrow as pa
@@ -56,3 +57,4 @@ def test_equal_values_of_other_kinds_are_other_literals() -> None:
     double, whole = pa.float64(), pa.int64()
     assert Literal(0.0, double) is not Literal(-0.0, double)
     assert Literal(1, whole) is not Literal(True, whole)
+    assert Literal(Decimal("1.0"), pa.decimal128(3, 1)) is not Literal(Decimal("1.00"), pa.decimal128(3, 2))
