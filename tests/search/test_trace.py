@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.errors import CatalogError
-from optimizer.search.extract import extract
 from optimizer.trace.recorder import Trace, json_lines, write_jsonl
 from optimizer.trace.replay import BLOCK, Replay
 from optimizer.trace.state import GroupState, MemoState
@@ -130,21 +129,16 @@ def test_bounds_hold_at_every_event() -> None:
             assert event["lower"] > event["limit"] or event["lower"] >= best.get(event["goal"], float("inf"))
 
 
-def test_tracing_changes_no_plan_and_repeats_exactly() -> None:
+def test_a_trace_repeats_exactly_and_changes_no_memo() -> None:
     query = graph_query("star", 5, 3)
     traces = []
     for _ in range(2):
         trace = Trace()
         trace.header("a join graph", {}, "digest")
-        search, goal = plan(query, trace)
+        search, _ = plan(query, trace)
         traces.append([{k: v for k, v in event.items() if k != "t"} for event in trace.events])
-    silent, silent_goal = plan(query)
-    forgetful, cheap_goal = plan(query)
     assert traces[0] == traces[1]
-    assert silent_goal.best_cost == cheap_goal.best_cost == goal.best_cost
-    assert snapshot(silent) == snapshot(search)
-    plans = [[(node.op, node.cost) for node in extract(*way).walk()] for way in ((forgetful, cheap_goal), (silent, silent_goal))]
-    assert plans[0] == plans[1]
+    assert snapshot(plan(query)[0]) == snapshot(search)
 
 
 @pytest.mark.few(4)
