@@ -18,9 +18,9 @@ from optimizer.pipeline import Optimizer
 from optimizer.plan_space.of_search import full_space
 from optimizer.search.extract import extract
 from optimizer.settings import Settings
-from tests.search.brute_force import optimum
 from tests.search.graphs import SHAPES, edges_of, graph_query
 from tests.search.planning import new_search
+from tests.search.random_settings import optimum
 from tests.search.stored_tables import SHOP
 
 CHAIN = "select count(*) from a join b on a.k = b.k join c on b.j = c.j join d on c.y = d.y"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
 from optimizer.cost.model import CostModel
-from tests.search.brute_force import optimum
+from optimizer.stats.estimator import Estimator
 from tests.search.graphs import GraphQuery
+from tests.search.independent.cheapest import JOINS, Cheapest
+from tests.search.independent.knowledge import Key
 
 MODES = ("none", "upper", "lower", "both")
 SEEDS = ("none", "greedy", "linearized", "best")
@@ -40,6 +43,20 @@ def random_loose_settings(random: Random) -> Options:
     gap, epsilon = random.choice(((0.05, 0.0), (0.3, 0.0), (0.0, 0.1), (0.0, 0.5), (0.2, 0.3)))
     settings = random_settings(random) | {"gap": gap, "epsilon": epsilon, "driver": "top_down"}
     return settings | {"seed": random.choice(SEEDS[1:]), "pruning": random.choice(MODES[1:])}
+
+
+def optimum(
+    query: GraphQuery, cost: CostModel, left_deep: bool = False, merging: bool = True, allows: Callable[[int], bool] = bool
+) -> float:
+    """The cheapest cost of the query with its required order, by the brute force. `left_deep`: of joins with one relation on a
+    side; `merging`: with merge joins among them; `allows`: which sets of relations a plan may join."""
+    number = {scan.alias: i for i, scan in enumerate(query.scans)}
+    force = Cheapest(
+        query.tree, query.catalog, Estimator(query.catalog, query.columns), cost,
+        [join for join in JOINS if merging or join != "merge"], left_deep=left_deep,
+        allows=lambda aliases: allows(sum(1 << number[alias] for alias in aliases)),
+    )  # fmt: skip
+    return force.cost(tuple(Key(*key) for key in query.order.collation))
 
 
 def optimum_of(query: GraphQuery, cost: CostModel, settings: Options) -> float:

@@ -43,9 +43,9 @@ from optimizer.trace.replay import Replay
 from tests.golden import tables
 from tests.golden.test_golden import FILES, read
 from tests.reference.compare import assert_same_bag, rows_of
-from tests.search.brute_force import optimum
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
 from tests.search.planning import plan, recomputed_cost
+from tests.search.random_settings import optimum
 from tests.search.snapshot import snapshot
 from tests.search.test_memo import DropLimit, DropTrueFilter
 

@@ -20,7 +20,6 @@ from optimizer.memo.goal import Status
 from optimizer.search.extract import extract
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
-from tests.search.brute_force import optimum
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
 from tests.search.planning import new_search, plan, recomputed_cost
 from tests.search.random_settings import (
@@ -28,6 +27,7 @@ from tests.search.random_settings import (
     MODES,
     SEEDS,
     Options,
+    optimum,
     optimum_of,
     random_loose_settings,
     random_settings,

@@ -28,10 +28,10 @@ from optimizer.search.extract import extract
 from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
-from tests.search.brute_force import optimum
 from tests.search.counted_setting import counted_search
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.planning import plan, recomputed_cost
+from tests.search.random_settings import optimum
 
 RULES = {"enumeration": "rules"}  # joins as the memo's own expressions
 MODES = ("none", "upper", "lower", "both")

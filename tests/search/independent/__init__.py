@@ -2,7 +2,7 @@
 
     queries     random SQL over random statistics: implied equalities, constant keys, groupings, stored orders, directions
     knowledge   what is known of rows: equal columns, constants, dependencies, keys
-    cheapest    the cheapest cost of a query, from the operators' meaning alone
+    cheapest    the cheapest cost of a query, from the operators' meaning alone; also the judge of the random join graphs beside
     replay      whether a chosen plan does what was asked, and what it costs
     options     settings under which the optimum has to be found
     check       one query under several settings against the brute force

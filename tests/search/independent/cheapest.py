@@ -24,7 +24,7 @@ where groups have to come in an order, it is asked for with the columns that com
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Project, Scan
@@ -69,7 +69,8 @@ class Relation:
 
 class Cheapest:
     """Answers for one query. `tree`: scans, inner joins, above them an aggregate and projections. `joins`, `sorts`: which
-    joins, and which of sort and partial sort there are. `left_deep`: one side of every join is a single relation."""
+    joins, and which of sort and partial sort there are. `left_deep`: one side of every join is a single relation. `allows`:
+    which sets of aliases a plan may join."""
 
     def __init__(
         self,
@@ -80,16 +81,17 @@ class Cheapest:
         joins: Iterable[str] = JOINS,
         sorts: Iterable[str] = ("sort", "partial_sort"),
         left_deep: bool = False,
+        allows: Callable[[frozenset[str]], bool] = bool,
     ) -> None:
         self._estimator, self.model = estimator, cost
-        self._joins, self._sorts, self._left_deep = frozenset(joins), frozenset(sorts), left_deep
+        self._joins, self._sorts, self._left_deep, self._allows = frozenset(joins), frozenset(sorts), left_deep, allows
         self.above: list[Aggregate | Project] = []  # outermost last
         node: Tree = tree
         while isinstance(node.op, Aggregate | Project):
             self.above.insert(0, node.op)
             node = _below(node)
         self.scans: list[Scan] = []
-        self._conjuncts: list[tuple[int, Scalar]] = []  # relations, equality of two columns
+        self._conjuncts: list[tuple[int, Call]] = []  # relations, comparison of two columns
         self._collect(node)
         self.all = (1 << len(self.scans)) - 1
         self._props: dict[int, LogicalProps] = {}  # handed to the estimator, and looked at by nothing here
@@ -138,7 +140,7 @@ class Cheapest:
                     raise NotCovered(f"{each.op.name} below a join")
         for conjunct in conjunction(conjuncts):
             match conjunct:
-                case Call(function="=", args=(ColumnRef() as a, ColumnRef() as b)) if columns[a.id] != columns[b.id]:
+                case Call(function="=" | "<" | ">", args=(ColumnRef() as a, ColumnRef() as b)) if columns[a.id] != columns[b.id]:
                     self._conjuncts.append((columns[a.id] | columns[b.id], conjunct))
                 case _:
                     raise NotCovered(f"joined on {conjunct}")
@@ -172,6 +174,8 @@ class Cheapest:
         self._stored[s] = tuple(order), self.model.local(TableScan(scan), ANY, stats, [])
 
     def _add_join(self, s: int) -> None:
+        if not self._allows(frozenset(scan.alias for number, scan in enumerate(self.scans) if s >> number & 1)):
+            return
         part = s & -s
         for left in _subsets(s):
             right = s ^ left
@@ -185,7 +189,8 @@ class Cheapest:
         stats = self._estimator.estimate(join, props, [a.stats, b.stats])
         pairs = self.pairs(left, right)
         offered = a.offered | b.offered | mask(column for pair in pairs for column in pair)
-        self.relations[s] = Relation(a.known.joined(b.known, pairs), stats, offered)
+        compared = mask(c for conjunct in self.residual(left, right) for c in members(conjunct.columns))
+        self.relations[s] = Relation(a.known.joined(b.known, pairs, compared), stats, offered)
 
     def _add_above(self, op: Aggregate | Project) -> None:
         below = self.levels[-1]
@@ -202,6 +207,10 @@ class Cheapest:
 
     # -- splits -----------------------------------------------------------------------------------------------------------
 
+    def residual(self, left: int, right: int) -> tuple[Scalar, ...]:
+        """What a join of two sets tests besides its equalities."""
+        return tuple(c for c in self.across(left, right) if isinstance(c, Call) and c.function != "=")
+
     def across(self, left: int, right: int) -> tuple[Scalar, ...]:
         return conjunction(c for s, c in self._conjuncts if s & left and s & right and not s & ~(left | right))
 
@@ -216,10 +225,9 @@ class Cheapest:
         found = []
         columns = self.relations[left].known.columns
         for conjunct in self.across(left, right):
-            assert isinstance(conjunct, Call)
-            a, b = conjunct.args
-            assert isinstance(a, ColumnRef) and isinstance(b, ColumnRef)
-            found.append((a.id, b.id) if columns >> a.id & 1 else (b.id, a.id))
+            match conjunct:
+                case Call(function="=", args=(ColumnRef() as a, ColumnRef() as b)):
+                    found.append((a.id, b.id) if columns >> a.id & 1 else (b.id, a.id))
         known = self._pairs[left, right] = tuple(found)
         return known
 
@@ -246,20 +254,22 @@ class Cheapest:
         return self.model.local(op, TraitSet(_sort_keys(order)) if order else ANY, output, inputs)
 
     def join_cost(self, which: str, left: int, right: int, ordered: bool) -> float:
-        """`ordered`: somebody relies on the order of the result."""
+        """`ordered`: somebody relies on the order of the result. Infinite where a join needs an equality and there is none."""
         known = self._locals.get((which, left, right, ordered))
         if known is None:
             predicate = self.across(left, right)
             keys = tuple((ColumnRef(a, None), ColumnRef(b, None)) for a, b in self.pairs(left, right))  # type: ignore[arg-type]
+            if which != "loop" and not keys:
+                return INFINITY
             op: PhysicalOperator
             if which == "hash":
-                op = HashJoin(JoinKind.INNER, keys, ())
+                op = HashJoin(JoinKind.INNER, keys, self.residual(left, right))
             elif which == "merge":
-                op = MergeJoin(JoinKind.INNER, keys, ())
+                op = MergeJoin(JoinKind.INNER, keys, self.residual(left, right))
             else:
                 op = NestedLoopJoin(JoinKind.INNER, predicate)
             inputs = [self.relations[left].stats, self.relations[right].stats]
-            order = (Key(keys[0][0].id),) if ordered else ()
+            order = (Key(next(members(self.relations[left].known.columns))),) if ordered else ()
             known = self._local(op, order, self.relations[left | right].stats, inputs)
             self._locals[which, left, right, ordered] = known
         return known

@@ -108,9 +108,10 @@ class Known:
         wanted = self.reduced(want)
         return self.reduced(have)[: len(wanted)] == wanted
 
-    def joined(self, other: Known, equal: tuple[tuple[int, int], ...]) -> Known:
-        """Each row with those of `other` that have equal values, so no NULL, in the columns of each pair of `equal`."""
-        not_null = self.not_null | other.not_null | mask(c for pair in equal for c in pair)
+    def joined(self, other: Known, equal: tuple[tuple[int, int], ...], compared: int = 0) -> Known:
+        """Each row with those of `other` that have equal values, so no NULL, in the columns of each pair of `equal`, and no NULL
+        in the columns `compared` otherwise."""
+        not_null = self.not_null | other.not_null | mask(c for pair in equal for c in pair) | compared
         return Known(
             self.columns | other.columns, not_null, self.constant | other.constant, (*self.equal, *other.equal, *equal),
             (*self.depends, *other.depends), (*self.parts, *other.parts),
