@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from math import exp, log
 from random import Random
 
@@ -88,19 +87,3 @@ def brute_force(graph: JoinGraph, costing: JoinCosting) -> Ordered | None:
                     best[s] = Ordered(cost, (best[left].tree, best[right].tree), 0)
     found = best.get(graph.all)
     return found and found._replace(pairs=pairs)
-
-
-def left_deep_optimum(graph: JoinGraph, costing: JoinCosting) -> float:
-    """Cheapest left-deep tree without cross products of a connected graph of simple edges."""
-
-    @cache
-    def best(s: Relations) -> float:
-        if not s & (s - 1):
-            return costing.leaf(s.bit_length() - 1)
-        return min(
-            best(s ^ last) + costing.leaf(last.bit_length() - 1) + costing.join(s ^ last, last)
-            for last in bits(s)
-            if graph.connected(s ^ last)
-        )
-
-    return best(graph.all)

@@ -13,13 +13,13 @@ from optimizer.joins.graph import SHAPES, JoinGraph, chain, clique, cycle, rando
 from optimizer.joins.greedy import greedy
 from optimizer.joins.ikkbz import _rank, ikkbz, ikkbz_order
 from optimizer.joins.linearized import best_of_intervals, linearized
+from tests.joins.by_definition import Definition
 from tests.joins.random_costs import (
     FastCOut,
     HashJoinCosting,
     brute_force,
     check_tree,
     cost_of,
-    left_deep_optimum,
     random_c_out,
 )
 
@@ -39,7 +39,7 @@ def test_ikkbz_is_the_left_deep_optimum_of_trees(degenerate: bool) -> None:
         costing = random_c_out(graph, random, degenerate)
         found = ikkbz(graph, costing)
         check(found, graph, costing)
-        assert found.cost == pytest.approx(left_deep_optimum(graph, costing), rel=1e-9), f"tree {seed}"
+        assert found.cost == pytest.approx(Definition(graph).best(costing, left_deep=True), rel=1e-9), f"tree {seed}"
         assert found.pairs == graph.n - 1
 
 
@@ -97,7 +97,7 @@ def test_ikkbz_of_cyclic_graphs_is_a_left_deep_order() -> None:
         costing = random_c_out(graph, random)
         found = ikkbz(graph, costing)
         check(found, graph, costing)
-        assert found.cost >= left_deep_optimum(graph, costing) * (1 - 1e-9)
+        assert found.cost >= Definition(graph).best(costing, left_deep=True) * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("with_hash_joins", [False, True])
