@@ -58,7 +58,14 @@ def test_an_order_without_an_enforcer() -> None:
     assert missed
 
 
-MODES = ({"enumeration": "rules"}, {}, {"seed": "none"}, {"exploration": "on_demand"}, {"pruning": "none"})
+MODES = (
+    {},
+    {"enumeration": "rules"},
+    {"seed": "none"},
+    {"exploration": "on_demand"},
+    {"pruning": "none"},
+    {"enumeration": "left_deep", "region": "table", "cost_model": "c_out"},
+)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -143,17 +150,6 @@ def test_a_rule_that_fails_stops_the_search_by_name(tpch) -> None:
 def test_a_rule_that_does_not_exist_cannot_be_disabled(tpch) -> None:
     with pytest.raises(SettingsError, match='unknown rule "join_comute"\ndid you mean "join_commute"'):
         Optimizer(tpch, Settings(disable=("join_comute",)))
-
-
-def test_wide_and_deep_queries_plan_under_the_default_recursion_limit(tpch) -> None:
-    """S24: a 200-way union and 60 derived tables inside each other."""
-    union = " union all ".join(f"select n_nationkey + {i} as k from nation" for i in range(200))
-    planned = Optimizer(tpch).optimize(f"select count(*) from ({union}) u")
-    assert sum(1 for node in planned.plan.walk() if node.op.name == "table_scan") == 200
-    nested = "select n_nationkey as k from nation"
-    for i in range(60):
-        nested = f"select k + 1 as k from ({nested}) q{i} where k > {i}"
-    assert Optimizer(tpch).optimize(nested).search.proven
 
 
 def test_a_cheap_first_plan_keeps_a_dear_input_closed() -> None:

@@ -215,23 +215,6 @@ def test_goals_are_reopened_a_few_times_at_most(mode: str) -> None:
     assert 1 < most <= 8
 
 
-@pytest.mark.parametrize("number", range(6))
-def test_a_budget_leaves_a_plan_and_a_bound(number: int) -> None:
-    """S22: whatever the budget and the settings, there is a complete plan, at least as dear as the optimum, and the bound is
-    at most that; what is said about the gap between the two is true."""
-    random = Random(f"budget {number}")
-    query = graph_query(SHAPES[number % 5], 5, number)
-    settings = random_settings(random) | {"driver": "top_down"}
-    search, goal = plan(query, **settings)
-    tasks, best = search.counters.tasks, goal.best_cost
-    for budget in sorted({1, 3, *(random.randrange(1, tasks) for _ in range(6)), tasks}):
-        search, goal = plan(query, **{**settings, "budget_tasks": budget})
-        assert goal.lower <= best * (1 + 1e-9) and best <= goal.best_cost * (1 + 1e-9), f"{settings}, {budget} of {tasks}"
-        assert search.counters.proven == (budget == tasks)
-        again = recomputed_cost(search, extract(search, goal), search.cost)
-        assert again == pytest.approx(goal.best_cost, rel=1e-9)
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 def test_pruning_costs_fewer_alternatives(shape: str) -> None:
     n = 4 if shape == "clique" else 5
