@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -38,7 +37,7 @@ from optimizer.search.group_ways import enforcing, implementation_way
 from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator
-from optimizer.trace.recorder import Trace, json_lines
+from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
 from tests.golden import tables
 from tests.golden.test_golden import FILES, read
@@ -323,41 +322,6 @@ def test_every_budget_gives_a_plan_while_groups_merge() -> None:
         for group in search.memo.live_groups():
             for mexpr in group.logical:
                 assert all(search.memo.find(p.group) == group.id and p.inputs == mexpr.inputs for p in mexpr.physical)
-
-
-# -- traces -----------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.few(3)
-@pytest.mark.parametrize("settings", [{}, {"enumeration": "rules"}, {"budget_tasks": 40}, {"budget_mexprs": 20}], ids=str)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_replay_rebuilds_the_memo(shape: str, settings: dict[str, object]) -> None:
-    trace = Trace()
-    trace.header("a join graph", dict(settings), "digest")
-    query = graph_query(shape, 4, 7)
-    search, _ = plan(query, trace, driver="iterative", **settings)
-    live = snapshot(search)
-    events = [json.loads(line) for line in json_lines(trace)]
-    assert [event["seq"] for event in events] == list(range(len(events)))
-    replayed = Replay(trace.events).final()
-    assert replayed.groups == live.groups
-    assert replayed.mexprs == live.mexprs
-    assert replayed.goals == live.goals
-    assert replayed == live
-    assert snapshot(iterative(query, **settings)[0]) == live, "tracing changes nothing"
-
-
-def test_costs_in_a_trace_only_fall() -> None:
-    trace = Trace()
-    trace.header("a join graph", {}, "digest")
-    plan(graph_query("clique", 5, 4), trace, driver="iterative")
-    best: dict[int, float] = {}
-    for event in trace.events:
-        if event["kind"] == "best":
-            assert event["cost"] < best.get(event["goal"], float("inf"))
-            best[event["goal"]] = event["cost"]
-    starts = [event["id"] for event in trace.events if event["kind"] == "task_start"]
-    assert starts == list(range(len(starts)))
 
 
 # -- the queue --------------------------------------------------------------------------------------------------------------
