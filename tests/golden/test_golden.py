@@ -186,7 +186,7 @@ def test_rows_stay_whatever_is_null_repeated_or_missing(case: Case, folders: lis
         assert_same_rows(plan(case, folders[seed]), tables.make(seed))
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.values[0].rule in {*case.values[0].fires} & REWRITING])
+@pytest.mark.parametrize("case", [case for case in params(FILES) if case.values[0].rule in {*case.values[0].fires} & REWRITING])
 def test_rows_are_duckdbs_with_the_rule_and_without_it(case: Case, folders: list[Path]) -> None:
     settings = Settings.from_pairs(case.settings)
     for seed in (0, 1):
