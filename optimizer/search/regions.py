@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.flags import CROSS_PRODUCT
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Scan
@@ -20,7 +21,7 @@ from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet
-from optimizer.algebra.trees import Tree
+from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.cost.joins import JoinCosts
 from optimizer.errors import SettingsError
 from optimizer.figures import Figures
@@ -48,6 +49,19 @@ from optimizer.search.set_goals import PARTITION, SetGoals
 class Method(StrEnum):
     EXPAND = "expand"
     SPLITS = "splits"
+
+
+def _crosses(tree: Tree) -> bool:
+    """Whether a cross product is next to another inner join: no rule regroups the two."""
+    if not tree.flags & CROSS_PRODUCT:
+        return False
+    inner = [node for node in postorder(tree) if isinstance(node, Tree) and _is_inner(node)]
+    pairs = [(node, below) for node in inner for below in node.inputs if _is_inner(below)]
+    return any(isinstance(node.op, Join) and not node.op.predicate for pair in pairs for node in pair if isinstance(node, Tree))
+
+
+def _is_inner(node: Node) -> bool:
+    return isinstance(node, Tree) and isinstance(node.op, Join) and node.op.kind is JoinKind.INNER
 
 
 _RAISING = "whose condition may raise"
@@ -87,6 +101,9 @@ class Regions(OfSearch):
         if self._order is not None and not self._enabled:
             raise SettingsError("join_order needs the rule partition_joins, which is off")
         collected = collect_join_graphs(tree, self._takes) if self._enabled else tree
+        if not self._enabled and not self.search.context.settings.cross_products and _crosses(tree):
+            counters = self.search.counters
+            counters.proven, counters.heuristic = False, "cross products stay where they are without cross_products=true"
         if self._order is not None:
             context = self.search.context
             placed = place_order(self._order, collected, context.settings.cross_products)

@@ -78,16 +78,16 @@ class RegionRows:
             held = s & each.relations
             if held & (held - 1) or held & each.alone:
                 share, found = each.factors(held)
-                rows, halvings = lifted(rows * share, halvings)
+                rows, halvings = _lifted(rows * share, halvings)
                 for i, (factors, equated) in found.items():
                     before = on_leaves.get(i, NOTHING)
                     on_leaves[i] = before[0] + factors, before[1] | equated
         for i, (factors, equated) in sorted(on_leaves.items()):
             if factors:
-                rows, halvings = lifted(rows * _on_leaf(self.leaves[i], factors, equated, self._combine), halvings)
+                rows, halvings = _lifted(rows * _on_leaf(self.leaves[i], factors, equated, self._combine), halvings)
         for within, share in self._shares:
             if not within & ~s:
-                rows, halvings = lifted(rows * share, halvings)
+                rows, halvings = _lifted(rows * share, halvings)
         return scaled(rows, halvings) if halvings else rows
 
     def vector(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -324,7 +324,7 @@ class _EqualityClass:
         return self._overlap.correction(members)
 
 
-def lifted(rows: float, halvings: int) -> tuple[float, int]:
+def _lifted(rows: float, halvings: int) -> tuple[float, int]:
     """Doubled again where factors have made it small: halved, a float might not hold it."""
     return (ldexp(rows, STEP), halvings - STEP) if halvings and 0.0 < rows < 1.0 else (rows, halvings)
 

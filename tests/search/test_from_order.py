@@ -68,3 +68,14 @@ def test_a_join_beside_those_that_are_not_collected_with_it_may_come_first(besid
 def test_too_many_joins_beside_one_that_may_raise_are_not_called_proven() -> None:
     query = Optimizer(TABLES, Settings(expand_joins=1)).optimize(f"select big.id from big {RAISING} join d on big.id = d.k")
     assert not query.search.proven and "a join whose condition may raise" in query.search.heuristic
+
+
+def test_cross_products_that_rules_do_not_move_are_not_called_proven() -> None:
+    """Partitioning orders relations that nothing connects; rules leave them as the text has them."""
+    costs = []
+    for tables in ("a, b, d", "d, a, b"):
+        for enumeration in ("adaptive", "rules"):
+            query = Optimizer(TABLES, Settings(enumeration=enumeration)).optimize(f"select a.k from {tables}")
+            assert query.search.proven == (enumeration == "adaptive")
+            costs.append(query.cost)
+    assert costs[0] == pytest.approx(costs[2], rel=1e-9) and costs[1] != pytest.approx(costs[3], rel=1e-3)
