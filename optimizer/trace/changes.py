@@ -1,4 +1,4 @@
-"""What each kind of event changes in a state. Kinds that are not listed change nothing: they tell why the others happened.
+"""What each kind of event changes in a state. Kinds without a method change nothing: they tell why the others happened.
 
 Records are shared between the states that a replayer keeps, so none is changed as it lies in the tables: `Draft` hands out a
 copy the first time that a record is written to, and remembers it.
@@ -6,7 +6,6 @@ copy the first time that a record is written to, and remembers it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
 from optimizer.trace.state import BestState, GoalState, GroupState, MemoState, MExprState, TaskState, set_id
@@ -48,7 +47,7 @@ class Table(Generic[R]):
 
 
 class Draft:
-    """A state that events are applied to. `low`: how short the stack has been since the draft began."""
+    """A state that events are applied to: method `on_KIND` is the change. `low`: how short the stack has been since it began."""
 
     def __init__(self, state: MemoState) -> None:
         self.state = state
@@ -62,202 +61,178 @@ class Draft:
         if change is not None:
             change(self, event)
 
+    def on_task_push(self, event: Event) -> None:
+        self.state.stack.append(TaskState(event["id"], event["name"], event["parent"], event["text"]))
 
-def _task_push(draft: Draft, event: Event) -> None:
-    draft.state.stack.append(TaskState(event["id"], event["name"], event["parent"], event["text"]))
+    def on_task_start(self, event: Event) -> None:
+        stack = self.state.stack
+        self.state.running = stack.pop()
+        if self.state.running.id != event["id"]:
+            raise ValueError("another task is on top of the stack")
+        if len(stack) < self.low:
+            self.low = len(stack)
 
+    def on_task_end(self, event: Event) -> None:
+        self.state.running = None
 
-def _task_start(draft: Draft, event: Event) -> None:
-    stack = draft.state.stack
-    draft.state.running = stack.pop()
-    if draft.state.running.id != event["id"]:
-        raise ValueError("another task is on top of the stack")
-    if len(stack) < draft.low:
-        draft.low = len(stack)
+    def on_budget(self, event: Event) -> None:
+        if "tasks" in event:  # the search was cut: what was on the stack is dropped
+            self.state.stack.clear()
+            self.low = 0
 
+    def on_rewrite(self, event: Event) -> None:
+        tree = self.state.tree
+        if tree is not None and event["at"] is not None:
+            self.state.tree = replaced(tree, event["at"], event["before"], event["after"])
 
-def _task_end(draft: Draft, event: Event) -> None:
-    draft.state.running = None
+    def on_stage(self, event: Event) -> None:
+        self.state.tree = event["tree"]
 
+    def on_plan(self, event: Event) -> None:
+        self.state.plan = event["nodes"]
 
-def _budget(draft: Draft, event: Event) -> None:
-    if "tasks" in event:  # the search was cut: what was on the stack is dropped
-        draft.state.stack.clear()
-        draft.low = 0
+    def on_group(self, event: Event) -> None:
+        id, seq = event["id"], event["seq"]
+        new = GroupState(id, list(event["columns"]), event["rows"], event["lower"], event=seq, lower_event=seq)
+        self.groups.add(id, new)
 
+    def on_mexpr(self, event: Event) -> None:
+        if event.get("dropped"):
+            group = self.groups.edit(event["group"])
+            group.logical.remove(event["id"])
+            self.mexprs.remove(event["id"])
+            for id in [id for id in group.physical if self.state.mexprs[id].source == event["id"]]:
+                group.physical.remove(id)
+                self.mexprs.remove(id)
+            return
+        if event["duplicate"]:
+            return
+        if None in (event["op"], event["detail"], event["inputs"]):
+            raise ValueError("a new expression has an operator, a detail and inputs")
+        mexpr = MExprState(
+            event["id"], event["group"], event["op"], event["detail"], self._known(event["inputs"]), event["logical"],
+            event["rule"], event["source"], event=event["seq"],
+        )  # fmt: skip
+        self.mexprs.add(mexpr.id, mexpr)
+        group = self.groups.edit(mexpr.group)
+        (group.logical if mexpr.logical else group.physical).append(mexpr.id)
 
-def _rewrite(draft: Draft, event: Event) -> None:
-    tree = draft.state.tree
-    if tree is not None and event["at"] is not None:
-        draft.state.tree = replaced(tree, event["at"], event["before"], event["after"])
+    def on_merge(self, event: Event) -> None:
+        keep, gone = self.groups.edit(event["into"]), self.groups.edit(event["gone"])
+        if keep is gone or keep.merged_into is not None or gone.merged_into is not None:
+            raise ValueError("one of the groups went into another one before")
+        for id, mexpr in list(self.state.mexprs.items()):
+            if mexpr.group == gone.id or gone.id in mexpr.inputs:
+                mexpr = self.mexprs.edit(id)
+                mexpr.local_cost = None  # depends on the figures of either group, which are out of date
+                mexpr.group = keep.id if mexpr.group == gone.id else mexpr.group
+                mexpr.inputs = [keep.id if gid == gone.id else gid for gid in mexpr.inputs]
+        for id in gone.goals:
+            self._anew(id)
+        keep.logical += gone.logical
+        keep.physical = sorted(keep.physical + gone.physical)
+        gone.logical, gone.physical, gone.goals = [], [], []
+        for id, group in list(self.state.groups.items()):
+            if group is gone or group.merged_into == gone.id:
+                self.groups.edit(id).merged_into = keep.id
+        if gone.lower < keep.lower:
+            keep.lower, keep.lower_event = gone.lower, event["seq"]
 
+    def on_explored(self, event: Event) -> None:
+        self.groups.edit(event["group"]).explored = True
 
-def _stage(draft: Draft, event: Event) -> None:
-    draft.state.tree = event["tree"]
+    def on_lower(self, event: Event) -> None:
+        of = self.goals.edit(event["goal"]) if "goal" in event else self.groups.edit(event["group"])
+        of.lower, of.lower_event = event["lower"], event["seq"]
 
+    def on_root(self, event: Event) -> None:
+        self.state.root = self.state.goals[event["goal"]].id
 
-def _plan(draft: Draft, event: Event) -> None:
-    draft.state.plan = event["nodes"]
+    def on_goal(self, event: Event) -> None:
+        goal, group, seq = event["goal"], event["group"], event["seq"]
+        if group < 0:
+            group = set_id(goal)
+            if event["rows"] is None:
+                raise ValueError("a set of relations has rows")
+            relations = self._known(event["relations"])
+            new = GroupState(group, [], event["rows"], event["lower"], relations=relations, event=seq, lower_event=seq)
+            self.groups.add(group, new)
+        self.goals.add(goal, GoalState(goal, group, event["traits"], lower=event["lower"], event=seq, lower_event=seq))
+        self.groups.edit(group).goals.append(goal)
 
+    def _known(self, groups: list[int]) -> list[int]:
+        """Raises KeyError for a group that there is not."""
+        return [self.state.groups[id].id for id in groups]
 
-def _group(draft: Draft, event: Event) -> None:
-    id, seq = event["id"], event["seq"]
-    new = GroupState(id, list(event["columns"]), event["rows"], event["lower"], event=seq, lower_event=seq)
-    draft.groups.add(id, new)
+    def on_place(self, event: Event) -> None:
+        """A set of relations became a group."""
+        goal, group = self.goals.edit(event["goal"]), self.groups.edit(event["group"])
+        gone = self.groups.remove(goal.group)
+        group.goals = sorted([*group.goals, goal.id])
+        group.physical = sorted(group.physical + gone.physical)
+        for id, mexpr in list(self.state.mexprs.items()):
+            if id < 0 and (mexpr.group == gone.id or gone.id in mexpr.inputs):
+                mexpr = self.mexprs.edit(id)
+                mexpr.group = group.id if mexpr.group == gone.id else mexpr.group
+                mexpr.inputs = [group.id if gid == gone.id else gid for gid in mexpr.inputs]
+        goal.group = group.id
 
+    def on_limit(self, event: Event) -> None:
+        if event["source"] != event["goal"]:
+            goal = self.goals.edit(event["goal"])
+            goal.limit_event, goal.limit_goal = event["seq"], event["source"]
 
-def _mexpr(draft: Draft, event: Event) -> None:
-    if event.get("dropped"):
-        group = draft.groups.edit(event["group"])
-        group.logical.remove(event["id"])
-        draft.mexprs.remove(event["id"])
-        for id in [id for id in group.physical if draft.state.mexprs[id].source == event["id"]]:
-            group.physical.remove(id)
-            draft.mexprs.remove(id)
-        return
-    if event["duplicate"]:
-        return
-    if None in (event["op"], event["detail"], event["inputs"]):
-        raise ValueError("a new expression has an operator, a detail and inputs")
-    mexpr = MExprState(
-        event["id"], event["group"], event["op"], event["detail"], _known(draft, event["inputs"]), event["logical"],
-        event["rule"], event["source"], event=event["seq"],
-    )  # fmt: skip
-    draft.mexprs.add(mexpr.id, mexpr)
-    group = draft.groups.edit(mexpr.group)
-    (group.logical if mexpr.logical else group.physical).append(mexpr.id)
+    def on_goal_open(self, event: Event) -> None:
+        goal = self.goals.edit(event["goal"])
+        goal.status, goal.limit, goal.opened = "open", event["limit"], event["attempt"]
+        if goal.limit == float("inf"):
+            goal.limit_event = goal.limit_goal = None
 
+    def on_goal_close(self, event: Event) -> None:
+        goal = self.goals.edit(event["goal"])
+        goal.status = _CLOSED[event["result"]]
+        if event["lower"] != goal.lower:
+            goal.lower, goal.lower_event = event["lower"], event["seq"]
 
-def _merge(draft: Draft, event: Event) -> None:
-    keep, gone = draft.groups.edit(event["into"]), draft.groups.edit(event["gone"])
-    if keep is gone or keep.merged_into is not None or gone.merged_into is not None:
-        raise ValueError("one of the groups went into another one before")
-    for id, mexpr in list(draft.state.mexprs.items()):
-        if mexpr.group == gone.id or gone.id in mexpr.inputs:
-            mexpr = draft.mexprs.edit(id)
-            mexpr.local_cost = None  # depends on the figures of either group, which are out of date
-            mexpr.group = keep.id if mexpr.group == gone.id else mexpr.group
-            mexpr.inputs = [keep.id if gid == gone.id else gid for gid in mexpr.inputs]
-    for id in gone.goals:
-        _anew(draft, id)
-    keep.logical += gone.logical
-    keep.physical = sorted(keep.physical + gone.physical)
-    gone.logical, gone.physical, gone.goals = [], [], []
-    for id, group in list(draft.state.groups.items()):
-        if group is gone or group.merged_into == gone.id:
-            draft.groups.edit(id).merged_into = keep.id
-    if gone.lower < keep.lower:
-        keep.lower, keep.lower_event = gone.lower, event["seq"]
+    def on_restart(self, event: Event) -> None:
+        for id in list(self.state.goals):
+            self._anew(id)
+        for id in self.state.groups:
+            self.groups.edit(id).goals = []
 
+    def _anew(self, id: int) -> None:
+        goal = self.state.goals[id]
+        self.goals.add(id, GoalState(id, goal.group, goal.traits, event=goal.event))
 
-def _explored(draft: Draft, event: Event) -> None:
-    draft.groups.edit(event["group"]).explored = True
+    def on_recost(self, event: Event) -> None:
+        for id in event["goals"]:
+            self.goals.edit(id).best = None
 
+    def on_cost(self, event: Event) -> None:
+        mexpr = self.mexprs.edit(event["mexpr"])
+        local = event["local"]
+        mexpr.local_cost = local if mexpr.local_cost is None else min(local, mexpr.local_cost)
 
-def _lower(draft: Draft, event: Event) -> None:
-    of = draft.goals.edit(event["goal"]) if "goal" in event else draft.groups.edit(event["group"])
-    of.lower, of.lower_event = event["lower"], event["seq"]
-
-
-def _root(draft: Draft, event: Event) -> None:
-    draft.state.root = draft.state.goals[event["goal"]].id
-
-
-def _goal(draft: Draft, event: Event) -> None:
-    goal, group, seq = event["goal"], event["group"], event["seq"]
-    if group < 0:
-        group = set_id(goal)
-        if event["rows"] is None:
-            raise ValueError("a set of relations has rows")
-        relations = _known(draft, event["relations"])
-        new = GroupState(group, [], event["rows"], event["lower"], relations=relations, event=seq, lower_event=seq)
-        draft.groups.add(group, new)
-    draft.goals.add(goal, GoalState(goal, group, event["traits"], lower=event["lower"], event=seq, lower_event=seq))
-    draft.groups.edit(group).goals.append(goal)
-
-
-def _known(draft: Draft, groups: list[int]) -> list[int]:
-    """Raises KeyError for a group that there is not."""
-    return [draft.state.groups[id].id for id in groups]
-
-
-def _place(draft: Draft, event: Event) -> None:
-    """A set of relations became a group."""
-    goal, group = draft.goals.edit(event["goal"]), draft.groups.edit(event["group"])
-    gone = draft.groups.remove(goal.group)
-    group.goals = sorted([*group.goals, goal.id])
-    group.physical = sorted(group.physical + gone.physical)
-    for id, mexpr in list(draft.state.mexprs.items()):
-        if id < 0 and (mexpr.group == gone.id or gone.id in mexpr.inputs):
-            mexpr = draft.mexprs.edit(id)
-            mexpr.group = group.id if mexpr.group == gone.id else mexpr.group
-            mexpr.inputs = [group.id if gid == gone.id else gid for gid in mexpr.inputs]
-    goal.group = group.id
-
-
-def _limit(draft: Draft, event: Event) -> None:
-    if event["source"] != event["goal"]:
-        goal = draft.goals.edit(event["goal"])
-        goal.limit_event, goal.limit_goal = event["seq"], event["source"]
-
-
-def _goal_open(draft: Draft, event: Event) -> None:
-    goal = draft.goals.edit(event["goal"])
-    goal.status, goal.limit, goal.opened = "open", event["limit"], event["attempt"]
-    if goal.limit == float("inf"):
-        goal.limit_event = goal.limit_goal = None
-
-
-def _goal_close(draft: Draft, event: Event) -> None:
-    goal = draft.goals.edit(event["goal"])
-    goal.status = _CLOSED[event["result"]]
-    if event["lower"] != goal.lower:
-        goal.lower, goal.lower_event = event["lower"], event["seq"]
-
-
-def _restart(draft: Draft, event: Event) -> None:
-    for id in list(draft.state.goals):
-        _anew(draft, id)
-    for id in draft.state.groups:
-        draft.groups.edit(id).goals = []
-
-
-def _anew(draft: Draft, id: int) -> None:
-    goal = draft.state.goals[id]
-    draft.goals.add(id, GoalState(id, goal.group, goal.traits, event=goal.event))
-
-
-def _recost(draft: Draft, event: Event) -> None:
-    for id in event["goals"]:
-        draft.goals.edit(id).best = None
-
-
-def _cost(draft: Draft, event: Event) -> None:
-    mexpr = draft.mexprs.edit(event["mexpr"])
-    local = event["local"]
-    mexpr.local_cost = local if mexpr.local_cost is None else min(local, mexpr.local_cost)
-
-
-def _best(draft: Draft, event: Event) -> None:
-    goal, mexpr = draft.goals.edit(event["goal"]), event["mexpr"]
-    if _reaches(draft.state, event["inputs"], goal.id):
-        raise ValueError("a plan that reads itself")
-    if mexpr is None and len(event["inputs"]) != (2 if event["split"] else 1):
-        raise ValueError("an enforcer has one input, a split has two")
-    if event["split"]:  # a join that is no expression of the memo
-        mexpr = set_id(goal.id)
-        inputs = [draft.state.goals[below].group for below in event["inputs"]]
-        draft.mexprs.add(
-            mexpr,
-            MExprState(mexpr, goal.group, event["op"], "", inputs, False, None, None, event["local"], event=event["seq"]),
-        )
-        group = draft.groups.edit(goal.group)
-        if mexpr not in group.physical:
-            group.physical = sorted([*group.physical, mexpr])
-    goal.best = BestState(
-        mexpr, event["op"], event["detail"], list(event["inputs"]), event["delivered"], event["local"], event["cost"],
-        event=event["seq"],
-    )  # fmt: skip
+    def on_best(self, event: Event) -> None:
+        goal, mexpr = self.goals.edit(event["goal"]), event["mexpr"]
+        if _reaches(self.state, event["inputs"], goal.id):
+            raise ValueError("a plan that reads itself")
+        if mexpr is None and len(event["inputs"]) != (2 if event["split"] else 1):
+            raise ValueError("an enforcer has one input, a split has two")
+        if event["split"]:  # a join that is no expression of the memo
+            mexpr = set_id(goal.id)
+            inputs = [self.state.goals[below].group for below in event["inputs"]]
+            self.mexprs.add(
+                mexpr,
+                MExprState(mexpr, goal.group, event["op"], "", inputs, False, None, None, event["local"], event=event["seq"]),
+            )
+            group = self.groups.edit(goal.group)
+            if mexpr not in group.physical:
+                group.physical = sorted([*group.physical, mexpr])
+        goal.best = BestState(
+            mexpr, event["op"], event["detail"], list(event["inputs"]), event["delivered"], event["local"], event["cost"],
+            event=event["seq"],
+        )  # fmt: skip
 
 
 def _reaches(state: MemoState, inputs: list[int], goal: int) -> bool:
@@ -271,27 +246,4 @@ def _reaches(state: MemoState, inputs: list[int], goal: int) -> bool:
     return goal in seen
 
 
-_CHANGES: dict[str, Callable[[Draft, Event], None]] = {
-    "rewrite": _rewrite,
-    "stage": _stage,
-    "plan": _plan,
-    "task_push": _task_push,
-    "task_start": _task_start,
-    "task_end": _task_end,
-    "group": _group,
-    "mexpr": _mexpr,
-    "merge": _merge,
-    "explored": _explored,
-    "budget": _budget,
-    "lower": _lower,
-    "root": _root,
-    "goal": _goal,
-    "place": _place,
-    "limit": _limit,
-    "goal_open": _goal_open,
-    "goal_close": _goal_close,
-    "restart": _restart,
-    "recost": _recost,
-    "cost": _cost,
-    "best": _best,
-}
+_CHANGES = {name.removeprefix("on_"): method for name, method in vars(Draft).items() if name.startswith("on_")}
