@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from optimizer.joins.costing import JoinCosting
 from optimizer.joins.cross_products import Part
-from optimizer.joins.graph import JoinGraph, JoinTree, Relations, bits
+from optimizer.joins.graph import JoinGraph, JoinTree, Relations, bits, parts_of, rebuilt
 
 
 class BlockProblem:
@@ -55,18 +55,7 @@ class BlockProblem:
 
     def expand(self, tree: JoinTree) -> JoinTree:
         """A tree over the blocks as one over their relations."""
-        made: list[JoinTree] = []
-        stack: list[tuple[JoinTree, bool]] = [(tree, False)]
-        while stack:
-            node, ready = stack.pop()
-            if isinstance(node, int):
-                made.append(self.blocks[node].tree)
-            elif ready:
-                right, left = made.pop(), made.pop()
-                made.append((left, right))
-            else:
-                stack += [(node, True), (node[1], False), (node[0], False)]
-        return made[0]
+        return rebuilt(tree, parts_of, lambda block: self.blocks[block].tree)
 
 
 def _blocks_of(s: Relations, home: dict[Relations, int]) -> Relations:

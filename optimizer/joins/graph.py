@@ -6,11 +6,14 @@ of them of several relations: it holds between A and B when one set lies in A an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import or_
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 Relations = int  # a set of relations
+N = TypeVar("N")
+V = TypeVar("V")
 
 
 def bits(s: Relations) -> Iterator[Relations]:
@@ -177,34 +180,49 @@ def shape(name: str, n: int) -> JoinGraph:
 JoinTree = int | tuple["JoinTree", "JoinTree"]  # a relation number, or two joined trees
 
 
+def folded(root: N, parts: Callable[[N], tuple[N, N] | None], leaf: Callable[[Any], V], join: Callable[[Any, Any], V]) -> V:
+    """What `leaf` makes of the nodes without parts, and `join` of what was made of the two parts of any other, inputs first.
+    Iterative: a left-deep tree of many relations is deep."""
+    made: list[V] = []
+    stack = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        both = parts(node)
+        if both is None:
+            made.append(leaf(node))
+        elif ready:
+            right = made.pop()
+            made.append(join(made.pop(), right))
+        else:
+            stack += [(node, True), (both[1], False), (both[0], False)]
+    return made[0]
+
+
+def parts_of(tree: Any) -> Any:
+    """The two parts of a tree of pairs, None of a leaf."""
+    return tree if isinstance(tree, tuple) else None
+
+
+def rebuilt(root: N, parts: Callable[[N], tuple[N, N] | None], leaf: Callable[[Any], JoinTree]) -> JoinTree:
+    """The join tree with the two parts of each node as a pair, and `leaf` of those without parts."""
+    return folded(root, parts, leaf, lambda left, right: (left, right))
+
+
 def relations_of(tree: JoinTree) -> Relations:
     """The set of relations of a join tree."""
-    found = 0
-    stack: list[JoinTree] = [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, int):
-            found |= 1 << node
-        else:
-            stack.extend(node)
+    found: Relations = folded(tree, parts_of, lambda relation: 1 << relation, or_)
     return found
 
 
 def joins_of(tree: JoinTree) -> Sequence[tuple[Relations, Relations]]:
     """The joins of a tree as (left set, right set), inputs before the joins that use them. Iterative."""
     done: list[tuple[Relations, Relations]] = []
-    sets: list[Relations] = []
-    stack: list[tuple[JoinTree, bool]] = [(tree, False)]
-    while stack:
-        node, ready = stack.pop()
-        if isinstance(node, int):
-            sets.append(1 << node)
-        elif ready:
-            right, left = sets.pop(), sets.pop()
-            done.append((left, right))
-            sets.append(left | right)
-        else:
-            stack += [(node, True), (node[1], False), (node[0], False)]
+
+    def join(left: Relations, right: Relations) -> Relations:
+        done.append((left, right))
+        return left | right
+
+    folded(tree, parts_of, lambda relation: 1 << relation, join)
     return done
 
 

@@ -8,9 +8,9 @@ parentheses may be left out. Which of two parts is the left one says nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from optimizer.errors import SettingsError
+from optimizer.joins.graph import folded, parts_of
 
 JoinOrder = str | tuple["JoinOrder", "JoinOrder"]
 
@@ -51,37 +51,25 @@ def read_join_order(text: str) -> JoinOrder:
     return order
 
 
-def subtrees(order: JoinOrder) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+def subtrees(order: JoinOrder) -> list[tuple[frozenset[str], frozenset[str]]]:
     """The names in the two parts of each join of an order, lower joins first."""
-    names: list[frozenset[str]] = []
-    stack: list[tuple[JoinOrder, bool]] = [(order, False)]
-    while stack:
-        node, ready = stack.pop()
-        if isinstance(node, str):
-            names.append(frozenset((node,)))
-        elif ready:
-            right, left = names.pop(), names.pop()
-            yield left, right
-            names.append(left | right)
-        else:
-            stack += [(node, True), (node[1], False), (node[0], False)]
+    found: list[tuple[frozenset[str], frozenset[str]]] = []
+
+    def join(left: frozenset[str], right: frozenset[str]) -> frozenset[str]:
+        found.append((left, right))
+        return left | right
+
+    folded(order, parts_of, lambda name: frozenset((name,)), join)
+    return found
 
 
 def show_join_order(order: JoinOrder) -> str:
     """The order as text that reads back."""
-    texts: list[str] = []
-    stack: list[tuple[JoinOrder, bool]] = [(order, False)]
-    while stack:
-        node, ready = stack.pop()
-        if isinstance(node, str):
-            quoted = node.replace('"', '""')
-            texts.append(node if re.fullmatch(r"[^\s(),\"]+", node) else f'"{quoted}"')
-        elif ready:
-            right, left = texts.pop(), texts.pop()
-            texts.append(f"({left} {right})")
-        else:
-            stack += [(node, True), (node[1], False), (node[0], False)]
-    return texts[0]
+
+    def shown(name: str) -> str:
+        return name if re.fullmatch(r"[^\s(),\"]+", name) else '"' + name.replace('"', '""') + '"'
+
+    return folded(order, parts_of, shown, lambda left, right: f"({left} {right})")
 
 
 def _joined(parts: list[JoinOrder], text: str, at: int) -> JoinOrder:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from optimizer.joins.costing import JoinCosting, Ordered
 from optimizer.joins.cross_products import Part, cross_join
-from optimizer.joins.graph import JoinGraph, JoinTree, Relations
+from optimizer.joins.graph import JoinGraph, JoinTree, Relations, rebuilt
 from optimizer.joins.ikkbz import component_orders
 
 
@@ -85,17 +85,13 @@ def best_of_intervals(graph: JoinGraph, costing: JoinCosting, order: list[int]) 
 
 def _tree(order: list[int], splits: list[list[int]]) -> JoinTree:
     """The tree of the whole order, inputs made before the joins that use them."""
-    trees: list[JoinTree] = []
-    stack: list[tuple[int, int, bool]] = [(0, len(order) - 1, False)]
-    while stack:
-        i, j, ready = stack.pop()
-        split = splits[i][j]
+
+    def parts(interval: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        i, j = interval
         if i == j:
-            trees.append(order[i])
-        elif ready:
-            right, left = trees.pop(), trees.pop()
-            trees.append((left, right) if split >= 0 else (right, left))
-        else:
-            k = split if split >= 0 else ~split
-            stack += [(i, j, True), (k + 1, j, False), (i, k, False)]
-    return trees[0]
+            return None
+        split = splits[i][j]
+        k = split if split >= 0 else ~split
+        return ((i, k), (k + 1, j)) if split >= 0 else ((k + 1, j), (i, k))
+
+    return rebuilt((0, len(order) - 1), parts, lambda one: order[one[0]])

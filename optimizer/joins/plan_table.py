@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from optimizer.joins.costing import JoinCosting, Ordered
-from optimizer.joins.graph import JoinGraph, JoinTree, Relations
+from optimizer.joins.graph import JoinGraph, JoinTree, Relations, rebuilt
 
 
 class Counted(NamedTuple):
@@ -56,17 +56,5 @@ class PlanTable:
         return Counted(*self.ordered(s), inner)
 
     def tree(self, s: Relations) -> JoinTree:
-        """Iterative: a left-deep tree of many relations is deep."""
-        built: list[JoinTree] = []
-        pending = [(s, False)]
-        while pending:
-            part, inputs_built = pending.pop()
-            if part not in self.split:
-                built.append(part.bit_length() - 1)
-            elif inputs_built:
-                right, left = built.pop(), built.pop()
-                built.append((left, right))
-            else:
-                left_set, right_set = self.split[part]
-                pending += [(part, True), (right_set, False), (left_set, False)]
-        return built.pop()
+        """The chosen tree of a set."""
+        return rebuilt(s, self.split.get, lambda one: one.bit_length() - 1)

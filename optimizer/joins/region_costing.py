@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from optimizer.cost.joins import JoinCosts
 from optimizer.joins.costing import COutCosting, SetRows
-from optimizer.joins.graph import JoinGraph, JoinTree, Relations, bits
+from optimizer.joins.graph import JoinGraph, JoinTree, Relations, bits, parts_of, rebuilt
 from optimizer.joins.greedy import greedy
 from optimizer.joins.inner import InnerRegion
 
@@ -53,7 +53,7 @@ def smallest_first(region: InnerRegion, estimates: SetRows, rows: Sequence[float
     members = [low.bit_length() - 1 for low in bits(s or whole.all)]
     graph = _within(whole, members)
     costing = _products(graph, estimates, [rows[m] for m in members], members)
-    return _renumbered(greedy(graph, costing).tree, members)
+    return rebuilt(greedy(graph, costing).tree, parts_of, members.__getitem__)
 
 
 def _products(graph: JoinGraph, estimates: SetRows, rows: list[float], members: Sequence[int] | None = None) -> COutCosting:
@@ -73,18 +73,3 @@ def _within(graph: JoinGraph, members: Sequence[int]) -> JoinGraph:
     number = {m: i for i, m in enumerate(members)}
     edges = [(number[u], number[v]) for u, v in graph.edges() if u in number and v in number]
     return JoinGraph(len(members), edges)
-
-
-def _renumbered(tree: JoinTree, members: Sequence[int]) -> JoinTree:
-    built: list[JoinTree] = []
-    stack: list[tuple[JoinTree, bool]] = [(tree, False)]
-    while stack:
-        node, ready = stack.pop()
-        if isinstance(node, int):
-            built.append(members[node])
-        elif ready:
-            right, left = built.pop(), built.pop()
-            built.append((left, right))
-        else:
-            stack += [(node, True), (node[1], False), (node[0], False)]
-    return built[0]
