@@ -28,7 +28,7 @@ from optimizer.rules.interface import RuleContext
 from optimizer.rules.rule_set import RuleSet
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.failures import what_was_found, why_no_plan
-from optimizer.search.first_plan import GivenWays
+from optimizer.search.first_plan import want_one_plan
 from optimizer.search.group_ways import add_way, waiting_way
 from optimizer.search.regions import Regions
 from optimizer.search.tasks.apply_rule import ApplyRule
@@ -147,7 +147,7 @@ class Search(SearchContext):
                     goal.status = Status.ABANDONED
                     self.emit_close(goal)
         if not root.settled:
-            self.sources = GivenWays(self.regions)
+            want_one_plan(self.regions)
             self.budget = self.deadline = INFINITY
             self.prune = self.pass_limits = False
             self.exploration = "all"
