@@ -7,7 +7,7 @@ that cost models ask for (widths, distinct counts) are estimated as usual, from 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import floor
 
@@ -40,6 +40,7 @@ from optimizer.stats.estimator import Estimator
 from optimizer.stats.region_parts import inner_parts, region_stats
 from optimizer.stats.relation import RelationStats
 
+Describe = Callable[[ColumnId], ColumnBounds | None]  # what is known of a column, None for nothing
 SLACK = 1e-9  # sums of many roundings stay below this share
 MOST_ROWS = 1e18  # of what may not end
 WHOLE = 2.0**53  # below, every whole number is a float
@@ -64,7 +65,7 @@ class UpperBound(Estimator):
 
     def inner_region(self, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> RelationStats:
         join, left_out = _inner_join([bounds_of(leaf) for leaf in leaves], predicate)
-        bounds = Bounds(0.0 if left_out else whole(join.rows()), props, _JoinedColumns(join).describe)
+        bounds = Bounds(0.0 if left_out else whole(join.rows()), props, _joined(join))
         return BoundedStats(region_stats(bounds.rows, leaves, predicate, props), bounds)
 
     def _bounds(
@@ -76,19 +77,20 @@ class UpperBound(Estimator):
             case Values():
                 return Bounds(float(len(op.rows)), props, _nothing)
             case Filter():
-                return _copy(filtered(inputs[0], op.predicate, props, {}), props)
+                left = filtered(inputs[0], op.predicate, props, {})
+                return Bounds(left.rows, props, _same(left))
             case Project():
                 sources = {item.id: item.value.id for item in op.items if isinstance(item.value, ColumnRef)}
-                return Bounds(inputs[0].rows, props, _Renamed(inputs[0], sources).describe)
+                return Bounds(inputs[0].rows, props, _renamed(inputs[0], sources))
             case Join():
                 return _outer_or_semi(op.kind, props, stats[0], stats[1], op.predicate)
             case MarkJoin() | SingleJoin():
-                return Bounds(inputs[0].rows, props, _Same(inputs[0]).describe)
+                return Bounds(inputs[0].rows, props, _same(inputs[0]))
             case Apply():
                 return _apply(op, props, inputs[0], inputs[1])
             case Aggregate():
                 rows = inputs[0].combinations(column_set(op.keys)) if op.keys else 1.0
-                return Bounds(rows, props, _Same(inputs[0]).describe)
+                return Bounds(rows, props, _same(inputs[0]))
             case GroupingSets():
                 source = {key.id: key.source for key in op.keys}
                 each = (column_set(source[id] for id in column_ids(keys)) for keys in op.sets)
@@ -96,16 +98,16 @@ class UpperBound(Estimator):
             case Limit():
                 rows = max(0.0, inputs[0].rows - op.offset)
                 rows = rows if op.count is None else min(rows, float(op.count))
-                return Bounds(rows, props, _Same(inputs[0]).describe)
+                return Bounds(rows, props, _same(inputs[0]))
             case SetOp():
                 return _setop(op, props, inputs)
             case Window() | Spool() | With():
-                return Bounds(inputs[-1].rows, props, _Same(inputs[-1]).describe)
+                return Bounds(inputs[-1].rows, props, _same(inputs[-1]))
             case Recursion():
                 return Bounds(MOST_ROWS, props, _nothing)
             case CteReference(id, _, columns):
                 held = bounds_of(self._spools[id])
-                return Bounds(held.rows, props, _Renamed(held, dict(columns)).describe)
+                return Bounds(held.rows, props, _renamed(held, dict(columns)))
         raise SettingsError(f"estimator=upper_bound has no bound for {op.name}: choose another estimator")
 
     def _stored_rows(self, op: Scan, props: LogicalProps) -> Bounds:
@@ -121,7 +123,7 @@ class UpperBound(Estimator):
         base = Bounds(rows, replace(op, predicate=(), limit=None).derive_props(()), columns.get)
         left = filtered(base, op.predicate, props, stored)
         limited = left.rows if op.limit is None else min(left.rows, float(op.limit))
-        return Bounds(limited, props, _Same(left).describe)
+        return Bounds(limited, props, _same(left))
 
 
 def whole(rows: float) -> float:
@@ -159,9 +161,9 @@ def _outer_or_semi(
     join, nothing = _inner_join([bounds_of(leaf) for leaf in (*left.leaves, *right.leaves)], both)
     inner = 0.0 if nothing else join.rows()
     if kind is JoinKind.ANTI:
-        return Bounds(here.rows, props, _Same(here).describe)
+        return Bounds(here.rows, props, _same(here))
     if kind is JoinKind.SEMI:
-        return Bounds(min(here.rows, inner, _semi_rows(here, there, predicate)), props, _Same(here).describe)
+        return Bounds(min(here.rows, inner, _semi_rows(here, there, predicate)), props, _same(here))
     per_left = min(there.rows, _region(right, *predicate)[0].matches(here.props.columns))
     per_right = min(here.rows, _region(left, *predicate)[0].matches(there.props.columns))
     matched = min(inner, here.rows * per_left, there.rows * per_right)
@@ -171,11 +173,9 @@ def _outer_or_semi(
     if kind.keeps_right:
         alone = min(matched + there.rows, there.rows * max(1.0, per_right))
         rows = alone if not kind.keeps_left else min(rows + there.rows, alone + here.rows)
-    columns = _Sides(
-        _Repeated(here, max(1.0, per_left), there.rows if kind.keeps_right else 0.0),
-        _Repeated(there, max(1.0, per_right), here.rows if kind.keeps_left else 0.0),
-    )
-    return Bounds(rows, props, columns.describe)
+    on_left = _repeated(here, max(1.0, per_left), there.rows if kind.keeps_right else 0.0)
+    on_right = _repeated(there, max(1.0, per_right), here.rows if kind.keeps_left else 0.0)
+    return Bounds(rows, props, lambda id: on_left(id) or on_right(id))
 
 
 def _semi_rows(left: Bounds, right: Bounds, predicate: Predicate) -> float:
@@ -192,21 +192,21 @@ def _semi_rows(left: Bounds, right: Bounds, predicate: Predicate) -> float:
 def _apply(op: Apply, props: LogicalProps, left: Bounds, right: Bounds) -> Bounds:
     """The right input's bounds are those of one run."""
     if op.kind not in (JoinKind.INNER, JoinKind.LEFT):
-        return Bounds(left.rows, props, _Same(left).describe)
+        return Bounds(left.rows, props, _same(left))
     per_row = min(right.rows, _inner_join([right], op.predicate)[0].matches(left.props.columns))
     if op.kind is JoinKind.LEFT:
         per_row = max(1.0, per_row)
-    return Bounds(left.rows * per_row, props, _Repeated(left, per_row, 0.0).describe)
+    return Bounds(left.rows * per_row, props, _repeated(left, per_row, 0.0))
 
 
 def _setop(op: SetOp, props: LogicalProps, inputs: Sequence[Bounds]) -> Bounds:
     if op.kind is SetOpKind.UNION:
         rows = sum(each.rows for each in inputs)
-        bounds = Bounds(rows, props, _United(op, inputs).describe)
+        bounds = Bounds(rows, props, _united(op, inputs))
     else:
         rows = min(each.rows for each in inputs) if op.kind is SetOpKind.INTERSECT else inputs[0].rows
         sources = dict(zip(op.columns, op.sources[0], strict=True))
-        bounds = Bounds(rows, props, _Renamed(inputs[0], sources).describe)
+        bounds = Bounds(rows, props, _renamed(inputs[0], sources))
     if not op.all:
         bounds.rows = bounds.combinations(column_set(op.columns))
     return bounds
@@ -219,72 +219,48 @@ def _nothing(id: ColumnId) -> ColumnBounds | None:
     return None
 
 
-def _copy(bounds: Bounds, props: LogicalProps) -> Bounds:
-    return Bounds(bounds.rows, props, _Same(bounds).describe)
-
-
-class _Same:
+def _same(below: Bounds) -> Describe:
     """Columns of a relation, of some of whose rows a result consists; others are new."""
-
-    def __init__(self, below: Bounds) -> None:
-        self.below = below
-
-    def describe(self, id: ColumnId) -> ColumnBounds | None:
-        return self.below.column(id) if self.below.props.columns >> id & 1 else None
+    return lambda id: below.column(id) if below.props.columns >> id & 1 else None
 
 
-class _Renamed:
-    def __init__(self, below: Bounds, sources: dict[ColumnId, ColumnId]) -> None:
-        self.below, self.sources = below, sources
-
-    def describe(self, id: ColumnId) -> ColumnBounds | None:
-        return self.below.column(self.sources[id]) if id in self.sources else None
+def _renamed(below: Bounds, sources: dict[ColumnId, ColumnId]) -> Describe:
+    return lambda id: below.column(sources[id]) if id in sources else None
 
 
-class _Repeated:
+def _repeated(below: Bounds, times: float, nulls: float) -> Describe:
     """Columns of a relation each of whose rows appears so many times at most, and as many rows with NULLs."""
 
-    def __init__(self, below: Bounds, times: float, nulls: float) -> None:
-        self.below, self.times, self.nulls = below, times, nulls
-
-    def describe(self, id: ColumnId) -> ColumnBounds | None:
-        if not self.below.props.columns >> id & 1:
+    def describe(id: ColumnId) -> ColumnBounds | None:
+        if not below.props.columns >> id & 1:
             return None
-        degrees, nulls, values = self.below.column(id)
-        return ColumnBounds(scaled(degrees, self.times), nulls * self.times + self.nulls, values)
+        degrees, own, values = below.column(id)
+        return ColumnBounds(scaled(degrees, times), own * times + nulls, values)
+
+    return describe
 
 
-class _Sides:
-    def __init__(self, left: _Repeated, right: _Repeated) -> None:
-        self.left, self.right = left, right
-
-    def describe(self, id: ColumnId) -> ColumnBounds | None:
-        return self.left.describe(id) or self.right.describe(id)
-
-
-class _JoinedColumns:
+def _joined(join: InnerJoin) -> Describe:
     """Columns of an inner join: a row of a leaf appears as often as the others match it."""
 
-    def __init__(self, join: InnerJoin) -> None:
-        self.join = join
-
-    def describe(self, id: ColumnId) -> ColumnBounds | None:
-        for number, leaf in enumerate(self.join.leaves):
+    def describe(id: ColumnId) -> ColumnBounds | None:
+        for number, leaf in enumerate(join.leaves):
             if leaf.props.columns >> id & 1:
-                return _Repeated(leaf, self.join.per_row(number), 0.0).describe(id)
+                return _repeated(leaf, join.per_row(number), 0.0)(id)
         return None
 
+    return describe
 
-class _United:
-    def __init__(self, op: SetOp, inputs: Sequence[Bounds]) -> None:
-        self.op, self.inputs = op, inputs
 
-    def describe(self, id: ColumnId) -> ColumnBounds | None:
-        if id not in self.op.columns:
+def _united(op: SetOp, inputs: Sequence[Bounds]) -> Describe:
+    def describe(id: ColumnId) -> ColumnBounds | None:
+        if id not in op.columns:
             return None
-        position = self.op.columns.index(id)
-        each = [below.column(source[position]) for below, source in zip(self.inputs, self.op.sources, strict=True)]
+        position = op.columns.index(id)
+        each = [below.column(source[position]) for below, source in zip(inputs, op.sources, strict=True)]
         degrees: Steps = ()
         for column in each:
             degrees = added(degrees, column.degrees)
         return ColumnBounds(degrees, sum(c.nulls for c in each), sum(c.values for c in each))
+
+    return describe
