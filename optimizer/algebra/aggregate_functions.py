@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+import operator
+from functools import partial, reduce
 
 from optimizer.algebra import evaluate_aggregates as aggregates
 from optimizer.algebra.columns import DataType
@@ -76,22 +77,22 @@ _AGGREGATE = (
         )
     ),
     *(
-        AggregateFunction(name, doc, ("double", "double"), DOUBLE, getattr(aggregates, name), raises=raises)
-        for name, doc, raises in (
-            ("covar_pop", "the covariance of y and x", False),
-            ("covar_samp", "the covariance that a sample says of where it is from", False),
-            ("corr", "Pearson's correlation of y and x", True),
-            ("regr_avgx", "the mean of x, the second argument, over rows with both", False),
-            ("regr_avgy", "the mean of y, the first argument, over rows with both", False),
-            ("regr_sxx", "the sum of squared distances of x from its mean", True),
-            ("regr_syy", "the sum of squared distances of y from its mean", True),
-            ("regr_sxy", "the sum of products of the distances of x and y from their means", False),
-            ("regr_slope", "the slope of the line of least squares through the points (x, y)", True),
-            ("regr_intercept", "where that line crosses x = 0", True),
-            ("regr_r2", "the share of the variance of y that the line explains", True),
+        AggregateFunction(name, doc, ("double", "double"), DOUBLE, reference, raises=raises)
+        for name, doc, reference, raises in (
+            ("covar_pop", "the covariance of y and x", lambda y, x: aggregates.co_moment(y, x) / len(y), False),
+            ("covar_samp", "the covariance that a sample says of where it is from", aggregates.covar_samp, False),
+            ("corr", "Pearson's correlation of y and x", aggregates.corr, True),
+            ("regr_avgx", "the mean of x, the second argument, over rows with both", lambda y, x: aggregates.mean(x), False),
+            ("regr_avgy", "the mean of y, the first argument, over rows with both", lambda y, x: aggregates.mean(y), False),
+            ("regr_sxx", "the sum of squared distances of x from its mean", lambda y, x: aggregates.squares(x, "regr_sxx"), True),
+            ("regr_syy", "the sum of squared distances of y from its mean", lambda y, x: aggregates.squares(y, "regr_syy"), True),
+            ("regr_sxy", "the sum of products of the distances of x and y from their means", aggregates.co_moment, False),
+            ("regr_slope", "the slope of the line of least squares through the points (x, y)", aggregates.regr_slope, True),
+            ("regr_intercept", "where that line crosses x = 0", aggregates.regr_intercept, True),
+            ("regr_r2", "the share of the variance of y that the line explains", aggregates.regr_r2, True),
         )
     ),
-    AggregateFunction("regr_count", "the rows with both", ("double", "double"), UINT32, aggregates.regr_count, empty_value=0),
+    AggregateFunction("regr_count", "the rows with both", ("double", "double"), UINT32, lambda y, x: len(y), empty_value=0),
     AggregateFunction(
         "mode",
         "the value that is there most often, the first of several",
@@ -131,7 +132,7 @@ _AGGREGATE = (
         "string_agg(x, separator): the texts one after the other",
         ("text", "separator"),
         same_type,
-        aggregates.string_agg,
+        lambda texts, separator: None if separator is None else separator.join(texts),
         ordered=True,
         spelled=("listagg", "group_concat"),
     ),
@@ -140,7 +141,7 @@ _AGGREGATE = (
         "x of the first row, also where it is NULL",
         ("any",),
         same_type,
-        aggregates.first,
+        operator.itemgetter(0),
         one_row=True,
         ordered=True,
         keeps_nulls=True,
@@ -151,12 +152,12 @@ _AGGREGATE = (
         "x of the last row, also where it is NULL",
         ("any",),
         same_type,
-        aggregates.last,
+        operator.itemgetter(-1),
         one_row=True,
         ordered=True,
         keeps_nulls=True,
     ),
-    AggregateFunction("any_value", "the first value", ("any",), same_type, aggregates.first, one_row=True, ordered=True),
+    AggregateFunction("any_value", "the first value", ("any",), same_type, operator.itemgetter(0), one_row=True, ordered=True),
     AggregateFunction(
         "arg_min",
         "arg_min(x, y): x where y is smallest, in the first of such rows",
@@ -180,7 +181,7 @@ _AGGREGATE = (
         "the bits that all have",
         ("integer",),
         same_type,
-        aggregates.bit_and,
+        partial(reduce, operator.and_),
         duplicate_insensitive=True,
         two_steps=True,
         one_row=True,
@@ -190,13 +191,19 @@ _AGGREGATE = (
         "the bits that one has",
         ("integer",),
         same_type,
-        aggregates.bit_or,
+        partial(reduce, operator.or_),
         duplicate_insensitive=True,
         two_steps=True,
         one_row=True,
     ),
     AggregateFunction(
-        "bit_xor", "the bits that an odd number has", ("integer",), same_type, aggregates.bit_xor, two_steps=True, one_row=True
+        "bit_xor",
+        "the bits that an odd number has",
+        ("integer",),
+        same_type,
+        partial(reduce, operator.xor),
+        two_steps=True,
+        one_row=True,
     ),
     AggregateFunction(
         "fsum",
@@ -207,11 +214,11 @@ _AGGREGATE = (
         one_row=True,
         spelled=("kahan_sum", "sumkahan"),
     ),
-    AggregateFunction("favg", "the mean of a sum rounded once", ("double",), DOUBLE, aggregates.favg, one_row=True),
+    AggregateFunction("favg", "the mean of a sum rounded once", ("double",), DOUBLE, aggregates.mean, one_row=True),
     AggregateFunction(
         "entropy", "the entropy of the values in bits", ("orderable",), DOUBLE, aggregates.entropy, empty_value=0.0
     ),
-    AggregateFunction("product", "the product as DOUBLE", ("double",), DOUBLE, aggregates.product, one_row=True),
+    AggregateFunction("product", "the product as DOUBLE", ("double",), DOUBLE, partial(reduce, operator.mul), one_row=True),
 )
 
 _WINDOW = (

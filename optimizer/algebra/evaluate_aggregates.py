@@ -11,8 +11,6 @@ import math
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from functools import reduce
-from operator import and_, mul, or_, xor
 from typing import Any
 
 from optimizer.algebra.evaluate_dates import as_timestamp
@@ -27,18 +25,27 @@ def central_moment(values: Doubles, power: int) -> float:
     """The sum of the distances from the mean, to a power; 0 for one value, be it infinite."""
     if len(values) == 1:
         return 0.0
-    mean = _sum(values) / len(values)
-    return _sum([_power(x - mean, power) for x in values])
+    middle = mean(values)
+    return fsum([_power(x - middle, power) for x in values])
+
+
+def squares(values: Doubles, function: str) -> float:
+    """The sum of the squared distances from the mean; refused where it is not finite."""
+    return finite(central_moment(values, 2), function)
 
 
 def co_moment(a: Doubles, b: Doubles) -> float:
     """The sum of the products of the distances from the two means."""
-    mean_a, mean_b = _sum(a) / len(a), _sum(b) / len(b)
-    return _sum([(x - mean_a) * (y - mean_b) for x, y in zip(a, b, strict=True)])
+    mean_a, mean_b = mean(a), mean(b)
+    return fsum([(x - mean_a) * (y - mean_b) for x, y in zip(a, b, strict=True)])
 
 
-def _sum(values: Doubles) -> float:
-    """fsum, which refuses infinities of both signs and sums that overflow."""
+def mean(values: Doubles) -> float:
+    return fsum(values) / len(values)
+
+
+def fsum(values: Doubles) -> float:
+    """math.fsum, which refuses infinities of both signs and sums that overflow."""
     try:
         return math.fsum(values)
     except (OverflowError, ValueError):
@@ -59,23 +66,23 @@ def finite(value: float, function: str) -> float:
 
 
 def var_pop(values: Doubles) -> float:
-    return finite(central_moment(values, 2) / len(values), "var_pop")
+    return squares(values, "var_pop") / len(values)
 
 
 def var_samp(values: Doubles) -> float | None:
-    return finite(central_moment(values, 2) / (len(values) - 1), "var_samp") if len(values) > 1 else None
+    return squares(values, "var_samp") / (len(values) - 1) if len(values) > 1 else None
 
 
 def stddev_pop(values: Doubles) -> float:
-    return math.sqrt(finite(central_moment(values, 2) / len(values), "stddev_pop"))
+    return math.sqrt(squares(values, "stddev_pop") / len(values))
 
 
 def stddev_samp(values: Doubles) -> float | None:
-    return math.sqrt(finite(central_moment(values, 2) / (len(values) - 1), "stddev_samp")) if len(values) > 1 else None
+    return math.sqrt(squares(values, "stddev_samp") / (len(values) - 1)) if len(values) > 1 else None
 
 
 def sem(values: Doubles) -> float:
-    return math.sqrt(finite(central_moment(values, 2) / len(values), "sem")) / math.sqrt(len(values))
+    return math.sqrt(squares(values, "sem") / len(values)) / math.sqrt(len(values))
 
 
 def skewness(values: Doubles) -> float | None:
@@ -109,10 +116,6 @@ def kurtosis_pop(values: Doubles) -> float | None:
     return finite(n * fourth / _power(second, 2) - 3, "kurtosis_pop")
 
 
-def covar_pop(y: Doubles, x: Doubles) -> float:
-    return co_moment(y, x) / len(y)
-
-
 def covar_samp(y: Doubles, x: Doubles) -> float | None:
     return co_moment(y, x) / (len(y) - 1) if len(y) > 1 else None
 
@@ -120,51 +123,27 @@ def covar_samp(y: Doubles, x: Doubles) -> float | None:
 def corr(y: Doubles, x: Doubles) -> float:
     """NaN where all values of a side are one."""
     n = len(y)
-    deviations = [math.sqrt(finite(central_moment(side, 2) / n, "corr")) for side in (y, x)]
+    deviations = [math.sqrt(squares(side, "corr") / n) for side in (y, x)]
     product = deviations[0] * deviations[1]
     return co_moment(y, x) / n / product if product else math.nan
 
 
-def regr_count(y: Doubles, x: Doubles) -> int:
-    return len(y)
-
-
-def regr_avgx(y: Doubles, x: Doubles) -> float:
-    return _sum(x) / len(x)
-
-
-def regr_avgy(y: Doubles, x: Doubles) -> float:
-    return _sum(y) / len(y)
-
-
-def regr_sxx(y: Doubles, x: Doubles) -> float:
-    return finite(central_moment(x, 2), "regr_sxx")
-
-
-def regr_syy(y: Doubles, x: Doubles) -> float:
-    return finite(central_moment(y, 2), "regr_syy")
-
-
-def regr_sxy(y: Doubles, x: Doubles) -> float:
-    return co_moment(y, x)
-
-
 def regr_slope(y: Doubles, x: Doubles) -> float:
     """NaN where all x are one."""
-    spread = finite(central_moment(x, 2), "regr_slope")
+    spread = squares(x, "regr_slope")
     return co_moment(y, x) / spread if spread else math.nan
 
 
 def regr_intercept(y: Doubles, x: Doubles) -> float | None:
     slope = regr_slope(y, x)
-    return None if math.isnan(slope) else _sum(y) / len(y) - slope * (_sum(x) / len(x))
+    return None if math.isnan(slope) else mean(y) - slope * mean(x)
 
 
 def regr_r2(y: Doubles, x: Doubles) -> float | None:
     """NULL where all x are one, 1 where all y are."""
-    if finite(central_moment(x, 2), "regr_r2") == 0:
+    if squares(x, "regr_r2") == 0:
         return None
-    if finite(central_moment(y, 2), "regr_r2") == 0:
+    if squares(y, "regr_r2") == 0:
         return 1.0
     return corr(y, x) ** 2
 
@@ -215,18 +194,6 @@ def _moment_between(low: datetime, high: datetime, part: float) -> datetime:
 _MICROSECOND, _EPOCH = timedelta(microseconds=1), datetime(1970, 1, 1)
 
 
-def string_agg(texts: Sequence[str], separator: str | None) -> str | None:
-    return None if separator is None else separator.join(texts)
-
-
-def first(values: Sequence[Any]) -> Any:
-    return values[0]
-
-
-def last(values: Sequence[Any]) -> Any:
-    return values[-1]
-
-
 def arg_min(values: Sequence[Any], keys: Sequence[Any]) -> Any:
     """The value beside the smallest key, the first of several."""
     return values[min(range(len(keys)), key=lambda i: order_key(keys[i]))]
@@ -237,34 +204,10 @@ def arg_max(values: Sequence[Any], keys: Sequence[Any]) -> Any:
     return values[max(range(len(keys)), key=lambda i: order_key(keys[i]))]
 
 
-def bit_and(values: Sequence[int]) -> int:
-    return reduce(and_, values)
-
-
-def bit_or(values: Sequence[int]) -> int:
-    return reduce(or_, values)
-
-
-def bit_xor(values: Sequence[int]) -> int:
-    return reduce(xor, values)
-
-
-def fsum(values: Doubles) -> float:
-    return _sum(values)
-
-
-def favg(values: Doubles) -> float:
-    return _sum(values) / len(values)
-
-
 def entropy(values: Sequence[Any]) -> float:
     """In bits, of the distribution of the values."""
     counts: dict[Any, int] = {}
     for value in values:
         counts[order_key(value)] = counts.get(order_key(value), 0) + 1
     n = len(values)
-    return _sum([count / n * math.log2(n / count) for count in counts.values()])
-
-
-def product(values: Doubles) -> float:
-    return reduce(mul, values)
+    return fsum([count / n * math.log2(n / count) for count in counts.values()])
