@@ -46,11 +46,6 @@ def part(text: str, start: int, end: int) -> str:
     return text[max(start, 1) - 1 : max(end, 0)]
 
 
-def left(text: str, count: int) -> str:
-    """The first `count` characters; below 0: all but the last ones."""
-    return text[:count]
-
-
 def right(text: str, count: int) -> str:
     """The last `count` characters; below 0: all but the first ones."""
     return text[max(len(text) - count, 0) :] if count >= 0 else text[-count:]
@@ -75,18 +70,6 @@ def translate(text: str, old: str, new: str) -> str:
     for i, c in enumerate(old):
         table.setdefault(c, new[i : i + 1])
     return "".join(table.get(c, c) for c in text)
-
-
-def strip(text: str, characters: str) -> str:
-    return text.strip(characters) if characters else text
-
-
-def lstrip(text: str, characters: str) -> str:
-    return text.lstrip(characters) if characters else text
-
-
-def rstrip(text: str, characters: str) -> str:
-    return text.rstrip(characters) if characters else text
 
 
 _GLOB = re.compile(rb"(?s:\*|\?|\\(.)|\[(!?)((?>.-.|.)(?>[^]]-.|[^]])*+)]|([^\[\\]))")
@@ -164,10 +147,6 @@ def log_to(base: float, x: float) -> float:
     return log10(x) / divisor
 
 
-def cube_root(x: float) -> float:
-    return math.cbrt(x)
-
-
 def trigonometric(name: str, x: float) -> float:
     """sin, cos, tan, cot; an infinite angle is refused."""
     if math.isinf(x) or (name == "cot" and x == 0):
@@ -186,10 +165,6 @@ def factorial(n: int) -> Decimal:
     if not 0 <= n <= 33:
         raise ExecutionError(f"the factorial of {n} is out of range")
     return Decimal(math.factorial(n))
-
-
-def gcd(a: int, b: int) -> int:
-    return math.gcd(a, b)
 
 
 def even(x: float) -> float:
@@ -212,10 +187,6 @@ def shift_left(a: int, places: int, type: Any) -> int:
 
 def shift_right(a: int, places: int, type: Any) -> int:
     return a >> places if 0 <= places < type.bit_width else 0
-
-
-def bit_count(a: int, bits: int) -> int:
-    return (a & (1 << bits) - 1).bit_count()
 
 
 def hexadecimal(value: str | int) -> str:
