@@ -61,7 +61,7 @@ class Explanation:
     @property
     def rewrites(self) -> dict[str, dict[str, int]]:
         """How often each rule fired in each stage before the search."""
-        names = {stage.name: (firing.rule.partition(":")[0] for firing in stage.rewritings) for stage in self.query.stages}
+        names = {stage.name: (firing.rule for firing in stage.rewritings) for stage in self.query.stages}
         return {stage: dict(Counter(rules)) for stage, rules in names.items()}
 
     @property

@@ -29,11 +29,10 @@ def emit_stage(
     whole = [] if given is None else operators(given, columns)
     for firing in firings:
         before, after = operators(firing.before, columns), operators(firing.after, columns)
-        rule, _, note = firing.rule.partition(": ")
         at = position(whole, before)
         if at is not None:
             whole = replaced(whole, at, before, after)
-        trace.emit("rewrite", stage=name, rule=rule, note=note or None, at=at, before=before, after=after)
+        trace.emit("rewrite", stage=name, rule=firing.rule, note=firing.note or None, at=at, before=before, after=after)
     trace.emit("stage", name=name, tree=operators(tree, columns), converged=converged)
 
 

@@ -19,12 +19,11 @@ from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.alternatives import exactly
 from optimizer.decorrelate.methods import decorrelate
 from optimizer.decorrelate.removal import remove_subqueries
-from optimizer.decorrelate.steps import Step
 from optimizer.prepass.common_spools import with_common_spools
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.instructions import Program
 from optimizer.prepass.program import before_decorrelation
-from optimizer.prepass.report import BatchRun, Firing
+from optimizer.prepass.report import BatchRun, Firing, Rewritten
 from optimizer.prepass.rules.column_prune import narrow
 from optimizer.prepass.semi_joins import with_semi_joins
 from optimizer.prepass.spool_filters import Readers
@@ -62,8 +61,8 @@ class Stage:
 
     @cached_property
     def firings(self) -> tuple[tuple[str, str, str], ...]:
-        """(rule, subtree before, subtree after) for each firing, in order."""
-        return tuple((f.rule, show_tree(f.before, self.columns), show_tree(f.after, self.columns)) for f in self.rewritings)
+        """(rule with its note, subtree before, subtree after) for each firing, in order."""
+        return tuple((f.title, show_tree(f.before, self.columns), show_tree(f.after, self.columns)) for f in self.rewritings)
 
 
 class Given(NamedTuple):
@@ -72,16 +71,6 @@ class Given(NamedTuple):
     bound: BoundQuery
     program: Program
     context: RuleContext
-
-
-class Rewritten(NamedTuple):
-    """What a stage made. `given`: what its firings began with, if not the tree of the stage before."""
-
-    tree: Tree
-    firings: Sequence[Firing]
-    converged: bool = True
-    batches: Sequence[BatchRun] = ()
-    given: tuple[Firing, ...] = ()
 
 
 Rewrite = Callable[[Tree, Given], Rewritten | None]
@@ -106,8 +95,8 @@ def _ctes(tree: Tree, given: Given) -> Rewritten | None:
 
 
 def _subqueries(tree: Tree, given: Given) -> Rewritten | None:
-    removed, steps = remove_subqueries(tree, given.bound.columns)
-    return Rewritten(removed, _firings(steps)) if removed is not tree or removed.has_apply else None
+    removed, firings = remove_subqueries(tree, given.bound.columns)
+    return Rewritten(removed, firings) if removed is not tree or removed.has_apply else None
 
 
 def _filters(tree: Tree, given: Given) -> Rewritten | None:
@@ -115,24 +104,21 @@ def _filters(tree: Tree, given: Given) -> Rewritten | None:
     if not tree.has_apply:
         return None
     program = before_decorrelation(given.program) if given.context.settings.prepass else ()
-    moved = run_program(program, tree, given.context)
-    return Rewritten(moved.tree, moved.firings, moved.converged, moved.batches)
+    return run_program(program, tree, given.context)
 
 
 def _decorrelate(tree: Tree, given: Given) -> Rewritten | None:
     if not tree.has_apply:
         return None
-    unnested = decorrelate(tree, given.context.settings.decorrelate, given.context)
-    return Rewritten(unnested.tree, _firings(unnested.steps))
+    return decorrelate(tree, given.context.settings.decorrelate, given.context)
 
 
 def _normalized(tree: Tree, needed: Sequence[ColumnId], kept: Predicate, given: Given) -> Rewritten:
     enough = filtered(kept, tree)
     narrow = _only(enough, needed, given.bound.columns)
-    done = run_program(given.program, narrow, given.context)
     steps = (("spool_filter", tree, enough), ("required_only", enough, narrow))
     first = tuple(Firing(name, before, after) for name, before, after in steps if before is not after)
-    return Rewritten(done.tree, done.firings, done.converged, done.batches, first)
+    return run_program(given.program, narrow, given.context)._replace(given=first)
 
 
 def _prepass(tree: Tree, given: Given) -> Rewritten | None:
@@ -256,7 +242,3 @@ def _only(tree: Tree, needed: Sequence[ColumnId], columns: Columns) -> Tree:
 def _needed(bound: BoundQuery) -> list[ColumnId]:
     """The columns that the result and its order read."""
     return list(dict.fromkeys([*(o.id for o in bound.outputs), *(k.column for k in bound.order)]))
-
-
-def _firings(steps: Sequence[Step]) -> list[Firing]:
-    return [Firing(f"{step.rule}: {step.note}", step.before, step.after) for step in steps]

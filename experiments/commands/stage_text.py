@@ -26,7 +26,7 @@ def stage_title(stage: Stage) -> str:
     """The stage's name, its time, and how often each rule fired."""
     counts: dict[str, int] = {}
     for firing in stage.rewritings:
-        counts[firing.rule] = counts.get(firing.rule, 0) + 1
+        counts[firing.title] = counts.get(firing.title, 0) + 1
     fired = ", ".join(f"{rule} ×{count}" if count > 1 else rule for rule, count in counts.items())
     return f"{stage.name}  ({stage.ms:.1f} ms{'; ' + fired if fired else ''})"
 
@@ -122,7 +122,7 @@ def _rewritings(stage: Stage, start: int, stop: int, width: int) -> list[str]:
     for number in range(start, stop):
         firing = stage.rewritings[number]
         lines = show_change(firing, stage.columns, width - digits - 2)
-        name, *more = wrap(clean(firing.rule), max(20, width - digits - 2))  # a step of decorrelation says why; all of it counts
+        name, *more = wrap(clean(firing.title), max(20, width - digits - 2))  # a step of decorrelation says why; all of it counts
         head = "\n".join([f"{number + 1:>{digits}}  {name}", *(" " * (digits + 2) + line for line in more)])
         parts.append("\n".join([head, *(" " * (digits + 2) + line for line in lines)]))
     return parts

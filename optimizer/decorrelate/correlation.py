@@ -1,4 +1,4 @@
-"""Questions about a correlated tree that every method of decorrelation asks."""
+"""What every method of decorrelation asks of a correlated tree and says of its columns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from optimizer.algebra.columns import Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.congruence import has_one_form, is_congruent
 from optimizer.algebra.scalars import bound_to
 from optimizer.algebra.trees import Tree, postorder
+
+
+def named(columns: Columns, ids: ColumnSet) -> str:
+    """A set of columns in words."""
+    return ", ".join(columns.label(id) for id in column_ids(ids)) or "none"
 
 
 def one_form(root: Tree, free: ColumnSet, columns: Columns) -> bool:

@@ -41,7 +41,7 @@ from optimizer.algebra.rebuild import replace_outer
 from optimizer.algebra.scalars import BOOL, Call, Case, ColumnRef, Literal, OuterRef, Predicate, Scalar, as_outer, bound_to
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.applies import replace_applies
-from optimizer.decorrelate.correlation import one_form
+from optimizer.decorrelate.correlation import named, one_form
 from optimizer.decorrelate.domain import domain
 from optimizer.decorrelate.empty_sets import apart
 from optimizer.decorrelate.first_rows import first_rows
@@ -60,7 +60,7 @@ from optimizer.decorrelate.state import (
     within,
 )
 from optimizer.decorrelate.stays import Stays
-from optimizer.decorrelate.steps import Step, named
+from optimizer.prepass.report import Firing
 
 Repr = dict[ColumnId, ColumnId]  # outer column -> the local column that holds its value
 
@@ -70,7 +70,7 @@ class General:
 
     def __init__(self, columns: Columns, substitute: bool = True) -> None:
         self.columns, self.substitute = columns, substitute
-        self.steps: list[Step] = []
+        self.steps: list[Firing] = []
 
     def decorrelate(self, root: Tree) -> Tree:
         """The tree without those Applies that can be removed. Recursive over nested Applies only."""
@@ -94,7 +94,7 @@ class General:
         except Stays as stays:
             after = Tree(op, (left, self.decorrelate(right)))
             note = f"stays: {stays}"
-        self.steps.append(Step("unnest", f"free columns: {named(self.columns, free)}; {note}", node, after))
+        self.steps.append(Firing("unnest", node, after, f"free columns: {named(self.columns, free)}; {note}"))
         return after
 
     def _removed(self, op: Apply, left: Tree, right: Tree, free: ColumnSet) -> tuple[Tree, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from optimizer.algebra.logical import Choice
 from optimizer.algebra.logical_joins import Apply
@@ -13,67 +12,57 @@ from optimizer.decorrelate.alternatives import alternatives
 from optimizer.decorrelate.general import General
 from optimizer.decorrelate.quick import quick
 from optimizer.decorrelate.rules.apply_to_join import ApplyToJoin
-from optimizer.decorrelate.steps import Step
 from optimizer.decorrelate.value_generator import ValueGenerator
+from optimizer.prepass.report import Firing, Rewritten
 from optimizer.rules.interface import RuleContext
 
 
-class Decorrelated(NamedTuple):
-    tree: Tree
-    steps: tuple[Step, ...]
-
-
-def _none(root: Tree, context: RuleContext) -> Decorrelated:
+def _none(root: Tree, context: RuleContext) -> Rewritten:
     """Every correlated subquery is evaluated for each binding; one that reads nothing of the row runs once, as a join."""
-    rule, steps = ApplyToJoin(), list[Step]()
+    rule, steps = ApplyToJoin(), list[Firing]()
 
     def one(tree: Tree) -> Tree:
         joined = rule.apply(tree, context) if isinstance(tree.op, Apply) else None
         if joined is not None:
-            steps.append(Step(rule.name, "independent", tree, joined))
+            steps.append(Firing(rule.name, tree, joined, "independent"))
         return joined or tree
 
-    return Decorrelated(map_tree(root, one), tuple(steps))
+    return Rewritten(map_tree(root, one), steps)
 
 
-def _general(root: Tree, context: RuleContext) -> Decorrelated:
+def _general(root: Tree, context: RuleContext) -> Rewritten:
     general = General(context.columns)
     tree = general.decorrelate(root)
-    return Decorrelated(tree, tuple(general.steps))
+    return Rewritten(tree, general.steps)
 
 
-def _cost(root: Tree, context: RuleContext) -> Decorrelated:
+def _cost(root: Tree, context: RuleContext) -> Rewritten:
     """All joins, as `general` makes them, or a choice at each Apply: for the search to decide."""
     general = General(context.columns)
     whole = general.decorrelate(root)
     chosen = alternatives(root, context.columns)
     if not any(isinstance(node, Tree) and isinstance(node.op, Choice) for node in postorder(chosen)):
-        return Decorrelated(whole, tuple(general.steps))
-    return Decorrelated(Tree(Choice(root.columns), (whole, chosen)), tuple(general.steps))
+        return Rewritten(whole, general.steps)
+    return Rewritten(Tree(Choice(root.columns), (whole, chosen)), general.steps)
 
 
-def _quick(root: Tree, context: RuleContext) -> Decorrelated:
-    tree, steps = quick(root, context)
-    return Decorrelated(tree, tuple(steps))
-
-
-def _value_generator(root: Tree, context: RuleContext) -> Decorrelated:
+def _value_generator(root: Tree, context: RuleContext) -> Rewritten:
     generator = ValueGenerator(context.columns)
     tree = generator.decorrelate(root)
-    return Decorrelated(tree, tuple(generator.steps))
+    return Rewritten(tree, generator.steps)
 
 
-METHODS: dict[str, Callable[[Tree, RuleContext], Decorrelated]] = {
+METHODS: dict[str, Callable[[Tree, RuleContext], Rewritten]] = {
     "none": _none,
-    "quick": _quick,
+    "quick": quick,
     "value_generator": _value_generator,
     "general": _general,
     "cost": _cost,
 }
 
 
-def decorrelate(root: Tree, method: str, context: RuleContext) -> Decorrelated:
+def decorrelate(root: Tree, method: str, context: RuleContext) -> Rewritten:
     """The tree with those Applies removed that the method can remove, and what it did; the tree itself without any Apply."""
     if not root.has_apply:
-        return Decorrelated(root, ())
+        return Rewritten(root, ())
     return METHODS[method](root, context)

@@ -8,26 +8,27 @@ from __future__ import annotations
 
 from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.trees import Tree, postorder
+from optimizer.decorrelate.correlation import named
 from optimizer.decorrelate.rules.apply_pull_conjuncts import ApplyPullConjuncts
 from optimizer.decorrelate.rules.apply_scalar_aggregate import ApplyScalarAggregate
 from optimizer.decorrelate.rules.apply_single_to_left import ApplySingleToLeft
 from optimizer.decorrelate.rules.apply_to_join import ApplyToJoin
-from optimizer.decorrelate.steps import Step, named
 from optimizer.prepass.hep import Batch, run_program
 from optimizer.prepass.instructions import Program
+from optimizer.prepass.report import Firing, Rewritten
 from optimizer.rules.interface import RuleContext
 
 QUICK: Program = (Batch("quick", (ApplyToJoin(), ApplySingleToLeft(), ApplyPullConjuncts(), ApplyScalarAggregate())),)
 
 
-def quick(root: Tree, context: RuleContext) -> tuple[Tree, list[Step]]:
+def quick(root: Tree, context: RuleContext) -> Rewritten:
     """The tree without the Applies that the rules know, and each firing; what stays says so."""
     done = run_program(QUICK, root, context)
-    steps = [Step(f.rule, _free(f.before, context), f.before, f.after) for f in done.firings]
+    firings = [firing._replace(note=_free(firing.before, context)) for firing in done.firings]
     for tree in postorder(done.tree):
         if isinstance(tree, Tree) and isinstance(tree.op, Apply):
-            steps.append(Step("quick", f"{_free(tree, context)}; stays: no rule knows this form", tree, tree))
-    return done.tree, steps
+            firings.append(Firing("quick", tree, tree, f"{_free(tree, context)}; stays: no rule knows this form"))
+    return Rewritten(done.tree, firings)
 
 
 def _free(tree: Tree, context: RuleContext) -> str:

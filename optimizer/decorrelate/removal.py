@@ -54,11 +54,12 @@ from optimizer.algebra.scalars import (
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, outer_reference, subqueries_of
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.algebra.types import INT32
-from optimizer.decorrelate.steps import Step, named
+from optimizer.decorrelate.correlation import named
+from optimizer.prepass.report import Firing
 from optimizer.prepass.row_bounds import at_least_one_row, has_one_row
 
 
-def remove_subqueries(root: Tree, columns: Columns) -> tuple[Tree, list[Step]]:
+def remove_subqueries(root: Tree, columns: Columns) -> tuple[Tree, list[Firing]]:
     """The tree with an Apply for each subquery, and what was done; the tree itself where it has none."""
     if not root.flags & Subquery.flag:
         return root, []
@@ -86,7 +87,7 @@ class _Removal:
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
-        self.steps: list[Step] = []
+        self.steps: list[Firing] = []
         self._used: ColumnSet = 0  # columns of subqueries that were put in place already
 
     def tree(self, root: Tree) -> Tree:
@@ -351,9 +352,8 @@ class _Removal:
         op, inner = after.op, after.inputs[1]
         assert isinstance(op, Apply)
         free = inner.outer & before.columns
-        self.steps.append(
-            Step(f"remove {form}", f"{op.kind.value} apply; free columns: {named(self.columns, free)}", before, after)
-        )
+        note = f"{op.kind.value} apply; free columns: {named(self.columns, free)}"
+        self.steps.append(Firing(f"remove {form}", before, after, note))
         return after
 
 

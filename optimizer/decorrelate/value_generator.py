@@ -24,14 +24,14 @@ from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate, bound_to
 from optimizer.algebra.trees import Tree
-from optimizer.decorrelate.correlation import one_form
+from optimizer.decorrelate.correlation import named, one_form
 from optimizer.decorrelate.domain import domain
 from optimizer.decorrelate.first_rows import first_rows
 from optimizer.decorrelate.one_row import one_row, over_one_row, row_for_each
 from optimizer.decorrelate.pull_up import without_idle_distinct
 from optimizer.decorrelate.state import join_back, local_call, localized, localized_predicate, meet
 from optimizer.decorrelate.stays import Stays
-from optimizer.decorrelate.steps import Step, named
+from optimizer.prepass.report import Firing
 
 Held = dict[ColumnId, ColumnId]  # outer column -> the column of the rebuilt tree that stands for it
 
@@ -46,7 +46,7 @@ class Frame(NamedTuple):
 class ValueGenerator:
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
-        self.steps: list[Step] = []
+        self.steps: list[Firing] = []
 
     def decorrelate(self, root: Tree) -> Tree:
         """The tree without those Applies that can be removed, inner ones first."""
@@ -66,7 +66,7 @@ class ValueGenerator:
                 after, note = self._joined(op, predicate, left, right, free)
             except Stays as stays:
                 after, note = tree, f"stays: {stays}"
-        self.steps.append(Step("value generator", f"free columns: {named(self.columns, free)}; {note}", tree, after))
+        self.steps.append(Firing("value generator", tree, after, f"free columns: {named(self.columns, free)}; {note}"))
         return after
 
     def _joined(self, op: Apply, predicate: Predicate, left: Tree, right: Tree, free: ColumnSet) -> tuple[Tree, str]:

@@ -123,9 +123,7 @@ class Why:
     def rule(self, name: str) -> Answer:
         """Raises SettingsError for a name that is no rule of the search or of the stages before it."""
         asked = f"rule {name}"
-        fired = [
-            (stage.name, sum(1 for f in stage.rewritings if f.rule.partition(":")[0] == name)) for stage in self._query.stages
-        ]
+        fired = [(stage.name, sum(1 for f in stage.rewritings if f.rule == name)) for stage in self._query.stages]
         before = [f"it fired {many(count, 'time')} in the stage {stage}, before the search" for stage, count in fired if count]
         refusals = self._refusals()
         if before and name not in refusals.rules:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -11,11 +11,18 @@ from optimizer.algebra.trees import Tree
 
 
 class Firing(NamedTuple):
-    """A rule replaced the subtree `before` by `after`."""
+    """A rule replaced the subtree `before` by `after`. `note`: of a subquery its free columns, the domain, the cover, or why an
+    apply stays."""
 
     rule: str
     before: Tree
     after: Tree
+    note: str = ""
+
+    @property
+    def title(self) -> str:
+        """The rule and its note."""
+        return f"{self.rule}: {self.note}" if self.note else self.rule
 
 
 class Stop(StrEnum):
@@ -60,12 +67,14 @@ class BatchRun(NamedTuple):
 
 
 class Rewritten(NamedTuple):
-    """What a program made of a tree. `converged`: every batch that runs to a fixpoint reached it."""
+    """What a program or a stage made of a tree. `converged`: every batch that runs to a fixpoint reached it. `given`: what its
+    firings began with, if not the tree of the stage before."""
 
     tree: Tree
-    firings: tuple[Firing, ...]
-    converged: bool
-    batches: tuple[BatchRun, ...] = ()
+    firings: Sequence[Firing]
+    converged: bool = True
+    batches: Sequence[BatchRun] = ()
+    given: tuple[Firing, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ def general(substitute: bool) -> Rewrite:
 
 
 def by_quick_rules(tree: Tree, columns: Columns) -> Tree:
-    return quick(tree, RuleContext(columns, DEFAULTS))[0]
+    return quick(tree, RuleContext(columns, DEFAULTS)).tree
 
 
 def applies(tree: Tree) -> int:
