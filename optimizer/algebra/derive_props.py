@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.nulls import is_not_null, null_rejected
@@ -247,10 +247,7 @@ def _matched_dependencies(predicate: Predicate, kept: LogicalProps, other: Logic
                     continue
         if conjunct.volatile or conjunct.columns & kept.columns:
             return []  # it may tell kept rows apart that these columns do not
-    dependent = 0
-    for column in pairs:
-        dependent |= column
-    return [Dependency(deciding, dependent)] if pairs else []
+    return [Dependency(deciding, union(pairs))] if pairs else []
 
 
 def bind_a_key(columns: ColumnSet, keys: Sequence[ColumnSet], joined: LogicalProps) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from optimizer.algebra.building import filtered, passed, passed_all, reference, tree_of
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Limit, Project, ProjectItem
 from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin, join_of_kind
@@ -102,8 +102,7 @@ def _project(items: tuple[ProjectItem, ...], node: Node, outer: ColumnSet, colum
             needed |= value.columns
         else:
             kept.append(ProjectItem(item.id, value))
-    for conjunct in below.conjuncts:
-        needed |= conjunct.columns
+    needed |= union(conjunct.columns for conjunct in below.conjuncts)
     made = column_set(item.id for item in kept)
     kept += passed(column_ids(needed & ~made), columns)
     if not kept:

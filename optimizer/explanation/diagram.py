@@ -6,6 +6,7 @@ Source: Reddy and Haritsa, Analyzing plan diagrams of database query optimizers,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 from optimizer.algebra.physical import TableScan
@@ -78,9 +79,7 @@ def axis(memo: Recosting, aliases: frozenset[str], low: float | None, high: floa
     """A log scale; from 1 row, or a thousandth of the estimate, to the table, or a thousand times the estimate, where nothing
     is said. Raises SettingsError for a set that the query does not join."""
     estimate = memo.rows(aliases)
-    product = 1.0
-    for name in aliases:
-        product *= max(1.0, memo.relations.get(name, 1.0))
+    product = prod(max(1.0, memo.relations.get(name, 1.0)) for name in aliases)
     middle = max(1.0, estimate or 1.0)
     low = low if low is not None else max(1.0, middle / 1000.0)
     high = high if high is not None else min(max(product, 10.0 * low), 1000.0 * middle)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from optimizer.algebra.columns import column_set, union
 from optimizer.joins.costing import JoinCosting
 from optimizer.joins.cross_products import Part
 from optimizer.joins.graph import JoinGraph, JoinTree, Relations, bits, parts_of, rebuilt
@@ -38,10 +39,7 @@ class BlockProblem:
         """The relations of the whole graph in a set of blocks."""
         known = self._known.get(s)
         if known is None:
-            known = 0
-            for low in bits(s):
-                known |= self.blocks[low.bit_length() - 1].relations
-            self._known[s] = known
+            known = self._known[s] = union(self.blocks[low.bit_length() - 1].relations for low in bits(s))
         return known
 
     def rows(self, s: Relations) -> float:
@@ -59,7 +57,4 @@ class BlockProblem:
 
 
 def _blocks_of(s: Relations, home: dict[Relations, int]) -> Relations:
-    found = 0
-    for low in bits(s):
-        found |= 1 << home[low]
-    return found
+    return column_set(home[low] for low in bits(s))

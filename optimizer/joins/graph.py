@@ -34,6 +34,16 @@ def subsets(s: Relations) -> Iterator[Relations]:
         yield part
 
 
+def union_over(s: Relations, sets: Sequence[int]) -> int:
+    """The union of what each relation of a set has in `sets`."""
+    found = 0
+    while s:
+        low = s & -s
+        found |= sets[low.bit_length() - 1]
+        s ^= low
+    return found
+
+
 class Blocks(NamedTuple):
     """The blocks of a graph (`partition.blocks`). The side of a relation in a block: itself and all that is connected to it
     outside the block."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from optimizer.algebra.columns import ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnSet, column_ids, union
 from optimizer.algebra.predicates import is_key, key_sides
 from optimizer.algebra.scalars import Predicate, Scalar, walk
 from optimizer.joins.costing import JoinCosting, Ordered
@@ -106,10 +106,7 @@ def splitter(
 
 
 def _placed(scalar: Scalar, columns: Sequence[ColumnSet], home: dict[int, Relations]) -> Conjunct:
-    relations = 0
-    for column in column_ids(scalar.columns):
-        relations |= home[column]
-    relations = relations or (1 << len(columns)) - 1
+    relations = union(home[column] for column in column_ids(scalar.columns)) or (1 << len(columns)) - 1
     key = False
     if relations.bit_count() == 2:
         left, right = (columns[r.bit_length() - 1] for r in bits(relations))

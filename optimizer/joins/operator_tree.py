@@ -18,14 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from optimizer.algebra.columns import ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnSet, column_ids, union
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.null_rejection import rejects_nulls
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.conflicts import TreeOperator
-from optimizer.joins.graph import Relations, bits, subsets
+from optimizer.joins.graph import Relations, bits, subsets, union_over
 
 MANY = 6  # relations of one input read by one predicate
 
@@ -142,21 +142,14 @@ def _rejects(predicate: Predicate, reads: Relations, columns: Sequence[ColumnSet
     found: list[Relations] = []
     candidates = subsets(reads) if reads.bit_count() <= MANY else bits(reads)
     for s in sorted(candidates, key=lambda s: (s.bit_count(), s)):
-        nulls = 0
-        for bit in bits(s):
-            nulls |= columns[bit.bit_length() - 1]
-        if not any(not known & ~s for known in found) and rejects_nulls(predicate, nulls):
+        if not any(not known & ~s for known in found) and rejects_nulls(predicate, union_over(s, columns)):
             found.append(s)
     return found
 
 
 def _relations(predicate: Predicate, home: dict[int, Relations]) -> Relations:
     """Relations whose columns a predicate reads; columns of an outer query belong to none."""
-    read = 0
-    for conjunct in predicate:
-        for column in column_ids(conjunct.columns):
-            read |= home.get(column, 0)
-    return read
+    return union(home.get(column, 0) for conjunct in predicate for column in column_ids(conjunct.columns))
 
 
 def _cross_edges(joins: Sequence[_JoinNode], home: dict[int, Relations]) -> list[Relations]:

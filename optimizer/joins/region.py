@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, LogicalOperator, show_predicate
 from optimizer.algebra.logical_joins import Join
@@ -24,7 +24,7 @@ from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.conflicts import Edge, detect
 from optimizer.joins.forced import Forced
-from optimizer.joins.graph import JoinGraph, Relations, bits, subsets
+from optimizer.joins.graph import JoinGraph, Relations, bits, subsets, union_over
 from optimizer.joins.operator_tree import RegionOperator, operators_of
 from optimizer.joins.partition.hypergraph import connected, hypergraph
 
@@ -96,10 +96,7 @@ class JoinRegion:
         """Operators applied in every plan of `s`."""
         known = self._within.get(s)
         if known is None:
-            missing = 0
-            for bit in bits(self.graph.all & ~s):
-                missing |= self._needing[bit.bit_length() - 1]
-            known = self._within[s] = self._everything & ~missing
+            known = self._within[s] = self._everything & ~union_over(self.graph.all & ~s, self._needing)
         return known
 
     def inner_predicate(self, s: Relations) -> Predicate | None:
@@ -115,10 +112,7 @@ class JoinRegion:
             operator = self.operators[k.bit_length() - 1].operator
             if operator.kind.left_only:
                 s &= ~operator.right
-        columns = 0
-        for bit in bits(s):
-            columns |= self.columns[bit.bit_length() - 1]
-        return columns
+        return union_over(s, self.columns)
 
     def joins(self, a: Relations, b: Relations) -> RegionJoin | None:
         """The join of a plan of `a`, its left input, with a plan of `b`; None if none, or more than one, is due there."""
@@ -270,16 +264,10 @@ class JoinRegion:
         if not kind.left_only:
             forward, mirrored = (RegionJoin(Join(k, predicate), above) for k in (kind, kind.mirrored) if k is not None)
             return _Made(edge.tes_left, edge.tes_right, False, forward, mirrored)
-        hidden = self._columns(edge.operator.right)
+        hidden = union_over(edge.operator.right, self.columns)
         if any(s.columns & hidden for s in above):
             return None
         return _Made(edge.tes_left, edge.operator.right, True, RegionJoin(Join(kind, predicate), above), None)
-
-    def _columns(self, s: Relations) -> ColumnSet:
-        columns = 0
-        for bit in bits(s):
-            columns |= self.columns[bit.bit_length() - 1]
-        return columns
 
     def _ends(self, number: int) -> Iterator[tuple[Relations, Relations]]:
         """The pairs of sets that an operator connects.
@@ -299,11 +287,7 @@ class JoinRegion:
 
     def _sides(self, s: Relations) -> tuple[OperatorSet, OperatorSet]:
         """The operators that are not inner and need some of `s` on their left, and on their right."""
-        left = right = 0
-        for bit in bits(s):
-            left |= self._needing_left[bit.bit_length() - 1]
-            right |= self._needing_right[bit.bit_length() - 1]
-        return left, right
+        return union_over(s, self._needing_left), union_over(s, self._needing_right)
 
     # -- for those who look ---------------------------------------------------------------------------------------------------
 
@@ -313,11 +297,7 @@ class JoinRegion:
 
     def outer_columns(self, s: Relations) -> ColumnSet:
         """Columns of enclosing queries that the operators read that every plan of a set applies."""
-        outer = 0
-        for operator in self._applied(s):
-            for conjunct in operator.predicate:
-                outer |= conjunct.outer
-        return outer
+        return union(conjunct.outer for operator in self._applied(s) for conjunct in operator.predicate)
 
     def _applied(self, s: Relations) -> list[RegionOperator]:
         return [self.operators[k.bit_length() - 1] for k in bits(self.within(s))]

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate, islice
+from math import prod
 from random import Random
 from sys import maxsize
 from typing import TypeVar
@@ -157,10 +158,7 @@ class PlanSpace:
         return list(islice(self.cheapest(), size))
 
     def _through(self, way: Way) -> int:
-        product = 1
-        for i in way.inputs:
-            product *= self._counts[i]
-        return product
+        return prod(self._counts[i] for i in way.inputs)
 
     def _ends_of(self, number: int) -> list[int]:
         """For each way of a choice, the first number that is no longer of a plan through it."""

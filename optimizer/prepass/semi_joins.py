@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from optimizer.algebra.columns import ColumnSet, column_ids, column_set
+from optimizer.algebra.columns import ColumnSet, column_ids, column_set, union
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Aggregate, Choice, Filter, LogicalOperator, Project, Scan, SetOp, Window
 from optimizer.algebra.logical_joins import Join
@@ -53,8 +53,7 @@ class _Known(NamedTuple):
 
     def within(self, columns: ColumnSet) -> _Known:
         """What is left of it where only `columns` are seen."""
-        for producer in self.producers:
-            columns |= producer.columns
+        columns |= union(producer.columns for producer in self.producers)
         return self._replace(equal=tuple(members & columns for members in self.equal))
 
 

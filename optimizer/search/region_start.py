@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from optimizer.algebra.columns import column_set
 from optimizer.joins.costing import Ordered
 from optimizer.joins.goo_dp import goo_dp
 from optimizer.joins.graph import JoinTree, Relations, joins_of, one_by_one
@@ -113,10 +114,8 @@ def _fill_table(region: SetGoals, splits: SetSplits) -> None:
     assert costs is not None
     leaves = [region.sets[1 << i].goal.best_cost for i in range(region.region.n)]
     one_row = any(leaf.props.at_most_one_row for leaf in region.leaves)
-    in_order = 0  # relations that may be in some order as they come, or whose order asks for nothing
-    for i, leaf in enumerate(region.leaves):
-        if leaf.sorted_inside or leaf.props.constants or one_row:
-            in_order |= 1 << i
+    # relations that may be in some order as they come, or whose order asks for nothing
+    in_order = column_set(i for i, leaf in enumerate(region.leaves) if leaf.sorted_inside or leaf.props.constants or one_row)
     constants = any(leaf.props.constants for leaf in region.leaves)
     estimated = np.maximum(region.estimates.vector(splits.sets), costs.floor)
     table = SetTable(region.region, splits, costs, region.methods, estimated, leaves, in_order, constants, search.late)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from optimizer.algebra.columns import ColumnId, column_ids, column_set
+from optimizer.algebra.columns import ColumnId, column_ids, column_set, union
 from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingKey, GroupingSets, Project, ProjectItem
 from optimizer.algebra.scalars import AggregateCall, Case, ColumnRef, InList, Literal, Scalar, parts_of
 from optimizer.algebra.subqueries import Subquery
@@ -98,8 +98,7 @@ class Grouping:
                 computed.append(ProjectItem(id, key))
         if not computed:
             return tree
-        for call in calls:
-            needed |= call.columns
+        needed |= union(call.columns for call in calls)
         columns = self._context.columns
         passed = [ProjectItem(id, ColumnRef(id, columns[id].type)) for id in column_ids(needed & self._inputs)]
         return Tree(Project((*passed, *computed)), (tree,))

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
 from optimizer.algebra.props import united
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Predicate, Scalar
 from optimizer.stats.bounds import Bounds
@@ -117,10 +117,7 @@ class InnerJoin:
         return rows
 
     def _repeated(self, number: int, fixed: set[int]) -> float:
-        columns = 0
-        for k, own in self._touched[number]:
-            if k in fixed:
-                columns |= own
+        columns = union(own for k, own in self._touched[number] if k in fixed)
         return self.leaves[number].repeated(columns, self._null_safe)
 
     # -- degree sequences -----------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ cannot matter. Distinct counts that are not stored are guessed from keys, foreig
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 
 import pyarrow as pa
 
@@ -207,9 +208,7 @@ class Estimator:
         """Distinct values of a computed column: no more than combinations of its arguments, nor than rows."""
         if isinstance(scalar, Call) and scalar.function in _FEW_VALUES:
             return _FEW_VALUES[scalar.function]
-        ndv = 1.0
-        for column in column_ids(scalar.columns):
-            ndv *= below.columns[column].ndv
+        ndv = prod(below.columns[column].ndv for column in column_ids(scalar.columns))
         return max(1.0, min(ndv, max(below.rows, 1.0)))
 
     def _aggregate(self, op: Aggregate, props: LogicalProps, below: RelationStats) -> RelationStats:

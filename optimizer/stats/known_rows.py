@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.canonical import CanonicalTexts
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, union
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Aggregate, Filter, Limit, LogicalOperator, Project, Scan, SetOp, Values, Window
@@ -236,7 +236,4 @@ def _listed(conjunct: object) -> tuple[ColumnId | None, float]:
 
 
 def _leaves_of(columns: ColumnSet, home: dict[ColumnId, Leaves]) -> Leaves:
-    found = 0
-    for column in column_ids(columns):
-        found |= home.get(column, 0)
-    return found
+    return union(home.get(column, 0) for column in column_ids(columns))

@@ -76,10 +76,7 @@ def _selectivity(scalar: Scalar, columns: Figures) -> float:
         case Call(function="and", args=args):
             return conjunction_selectivity(args, columns)
         case Call(function="or", args=args):
-            missed = 1.0
-            for arg in args:
-                missed *= 1.0 - selectivity(arg, columns)
-            return 1.0 - missed
+            return 1.0 - prod(1.0 - selectivity(arg, columns) for arg in args)
         case Call(function="not", args=(arg,)):
             return max(0.0, 1.0 - selectivity(arg, columns) - _unknown_fraction(arg, columns))
         case Call(function="is_null", args=(arg,)):

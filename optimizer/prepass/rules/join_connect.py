@@ -13,7 +13,7 @@ Guards  no volatile conjunct; no conjunct that may raise is tested on more pairs
 
 from __future__ import annotations
 
-from optimizer.algebra.columns import column_ids
+from optimizer.algebra.columns import column_ids, union
 from optimizer.algebra.flags import CROSS_PRODUCT
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
@@ -91,13 +91,7 @@ def connect(leaves: list[Node], predicate: list[Scalar]) -> Tree:
 def _leaves_needed(leaves: list[Node], predicate: list[Scalar]) -> list[int]:
     """For each conjunct the leaves whose columns it reads."""
     owner = {column: 1 << number for number, leaf in enumerate(leaves) for column in column_ids(leaf.columns)}
-    needed = []
-    for conjunct in predicate:
-        leaves_read = 0
-        for column in column_ids(conjunct.columns):
-            leaves_read |= owner[column]
-        needed.append(leaves_read)
-    return needed
+    return [union(owner[column] for column in column_ids(conjunct.columns)) for conjunct in predicate]
 
 
 class _Parts:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.derive_props import filtered_props
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
@@ -107,9 +107,7 @@ def lower_keys(join: Join, keys: Iterable[ColumnId], side: Node, context: RuleCo
     read = predicate_columns(join.predicate) & side.columns
     if any(s.volatile for s in join.predicate) or not all(one_value(id, context) for id in column_ids(read)):
         return ()
-    for key in keys:
-        read |= 1 << key
-    return tuple(column_ids(read & side.columns))
+    return tuple(column_ids((read | column_set(keys)) & side.columns))
 
 
 def one_value(id: ColumnId, context: RuleContext) -> bool:
