@@ -9,11 +9,10 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.trees import Tree
 from optimizer.figures import Figures
-from optimizer.joins.costing import COutCosting
 from optimizer.joins.graph import Relations, bits, joins_of
-from optimizer.joins.greedy import greedy
 from optimizer.joins.inner import InnerRegion, inner_region, splitter
 from optimizer.joins.policy import Enumeration, choice_of
+from optimizer.joins.region_costing import smallest_first
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.transform.partition_joins import part
@@ -58,16 +57,11 @@ def insert_first_order(search: SearchContext, mexpr: LogicalExpr, rule: str, uns
 
 
 def _greedy(search: SearchContext, region: InnerRegion, leaves: list[Group]) -> Sequence[tuple[Relations, Relations]]:
-    """Smallest results first (GOO), by rows that are products of the selectivities between two relations."""
+    """Smallest results first, by rows that are products of the selectivities between two relations."""
     figures = search.memo.figures
     assert isinstance(figures, Figures)
-    rows = figures.region_rows(region, leaves).rows
-    single = [leaf.stats.rows for leaf in leaves]
-    shares = {}
-    for u, v in region.graph.edges():
-        product = single[u] * single[v]
-        shares[u, v] = min(1.0, rows(1 << u | 1 << v) / product) if product else 1.0
-    return joins_of(region.ordered(COutCosting(single, shares), greedy).tree)
+    rows = [leaf.stats.rows for leaf in leaves]
+    return joins_of(smallest_first(region, figures.region_rows(region, leaves), rows))
 
 
 def _first_splits(region: InnerRegion, splits: Callable[[Relations], list[Relations]]) -> Sequence[tuple[Relations, Relations]]:
