@@ -7,7 +7,7 @@ from functools import cached_property
 from operator import is_
 from typing import NamedTuple
 
-from optimizer.algebra.building import filtered, passed
+from optimizer.algebra.building import filtered, passed, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
 from optimizer.algebra.ctes import inlined_spools, map_parts, operators_inlined
 from optimizer.algebra.logical import Choice, Project
@@ -188,9 +188,7 @@ def _common_parts(tree: Tree, given: Given) -> Rewritten | None:
 
 
 def _narrowed(part: Tree, needed: Sequence[ColumnId], given: Given) -> Rewritten:
-    narrowed = narrow(part, column_set(needed), given.context)
-    assert isinstance(narrowed, Tree)
-    return Rewritten(narrowed, ())
+    return Rewritten(tree_of(narrow(part, column_set(needed), given.context)), ())
 
 
 def _each_part(rewrite: Rewrite) -> Rewrite:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from optimizer.algebra.building import tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
@@ -73,9 +74,7 @@ def map_tree(root: Tree, change: Callable[[Tree], Tree]) -> Tree:
             done[id(node)] = change(node.with_inputs(tuple(done[id(i)] for i in node.inputs)))
         else:
             done[id(node)] = node
-    result = done[id(root)]
-    assert isinstance(result, Tree)
-    return result
+    return tree_of(done[id(root)])
 
 
 S = TypeVar("S")

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from optimizer.algebra.building import tree_of
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter
@@ -49,9 +50,7 @@ def collect_join_graphs(root: Tree, mixed: Callable[[JoinRegion], bool]) -> Tree
             built[id(node)] = _join_graph([built[id(leaf)] for leaf in inner], conjuncts)
         else:
             built[id(node)] = node.with_inputs(tuple(built[id(child)] for child in node.inputs))
-    result = built[id(root)]
-    assert isinstance(result, Tree)
-    return result
+    return tree_of(built[id(root)])
 
 
 def _kept(root: Tree, regions: dict[int, tuple[JoinRegion, Tree]]) -> tuple[set[int], dict[int, _Inner]]:
@@ -163,5 +162,4 @@ def written_order(bound: Tree) -> Tree:
         join = Join(JoinKind.INNER, region.across(joined, following))
         result = Tree(join, (result, leaves[following.bit_length() - 1]))
         joined |= following
-    assert isinstance(result, Tree)
-    return result
+    return tree_of(result)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
+from optimizer.algebra.building import tree_of
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, LogicalOperator, show_predicate
@@ -188,9 +189,7 @@ class JoinRegion:
 
     def written(self, s: Relations, leaves: Sequence[Node]) -> Tree:
         """A join tree of a set over its leaves (lowest relation first): at each set the first valid split."""
-        made = self.folded(s, leaves, Tree, {})
-        assert isinstance(made, Tree)
-        return made
+        return tree_of(self.folded(s, leaves, Tree, {}))
 
     def folded(
         self, s: Relations, leaves: Sequence[T], apply: Callable[[LogicalOperator, tuple[T, ...]], T], known: dict[Relations, T]

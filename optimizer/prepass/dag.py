@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from optimizer.algebra.building import tree_of
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.trees import Leaf, Node, Tree, postorder
 
@@ -83,9 +84,7 @@ class Dag:
             made[id(node)] = self._vertex(
                 node, tuple([below if id(below) in known else made[id(below)] for below in node.inputs])
             )
-        result = made[id(root)]
-        assert isinstance(result, Tree)
-        return result
+        return tree_of(made[id(root)])
 
     def with_inputs(self, vertex: Tree, inputs: Sequence[Node]) -> Tree:
         """The vertex with the same operator over other vertices; itself when they are the same."""
@@ -102,9 +101,7 @@ class Dag:
                 made[id(node)] = self.with_inputs(node, [made[id(below)] for below in node.inputs])
             else:
                 made.setdefault(id(node), node)
-        result = made[id(root)]
-        assert isinstance(result, Tree)
-        return result
+        return tree_of(made[id(root)])
 
     def keep(self, roots: Iterable[Tree]) -> set[int]:
         """Forget all vertices that no root reaches; the ids of the others."""

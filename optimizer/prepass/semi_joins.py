@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from optimizer.algebra.building import tree_of
 from optimizer.algebra.columns import ColumnSet, column_ids, column_set, union
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Aggregate, Choice, Filter, LogicalOperator, Project, Scan, SetOp, Window
@@ -85,9 +86,7 @@ def with_semi_joins(root: Tree, context: RuleContext) -> Tree:
                     left -= reduced is not tree
                     tree = reduced
             built.append(tree)
-    result = built[0]
-    assert isinstance(result, Tree)
-    return result
+    return tree_of(built[0])
 
 
 def _groups(op: LogicalOperator) -> ColumnSet:
@@ -162,8 +161,7 @@ def _reduced(tree: Tree, producer: Tree, known: _Known, context: RuleContext) ->
     ]
     if not pairs or not isinstance(below, Tree) or tree.volatile or below.outer:
         return tree
-    narrowed = narrow(producer, column_set(b for _, b in pairs), context)
-    assert isinstance(narrowed, Tree)
+    narrowed = tree_of(narrow(producer, column_set(b for _, b in pairs), context))
     partner, new = copy_tree(narrowed, columns)
     conjuncts = []
     for a, b in pairs:  # columns are in one class also where NULL is as NULL

@@ -13,6 +13,7 @@ Guards  no volatile conjunct; no conjunct that may raise is tested on more pairs
 
 from __future__ import annotations
 
+from optimizer.algebra.building import tree_of
 from optimizer.algebra.columns import column_ids, union
 from optimizer.algebra.flags import CROSS_PRODUCT
 from optimizer.algebra.kinds import JoinKind
@@ -83,9 +84,7 @@ def connect(leaves: list[Node], predicate: list[Scalar]) -> Tree:
             ((i, j) for i in range(len(parts)) for j in range(i + 1, len(parts)) if joined.linked(parts[i], parts[j])), (0, 1)
         )
         parts[linked[0]] = joined.join(parts[linked[0]], parts.pop(linked[1]))
-    result = joined.trees[parts[0]]
-    assert isinstance(result, Tree)
-    return result
+    return tree_of(joined.trees[parts[0]])
 
 
 def _leaves_needed(leaves: list[Node], predicate: list[Scalar]) -> list[int]:
