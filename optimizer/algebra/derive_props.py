@@ -205,6 +205,18 @@ def inner_join_props(predicate: Predicate, inputs: Sequence[LogicalProps]) -> Lo
     return LogicalProps(columns, joined.not_null, keys, joined.constants, joined.equivalences, joined.dependencies)
 
 
+def matching_props(predicate: Predicate, left: LogicalProps, right: LogicalProps) -> LogicalProps:
+    """What holds of the pairs of rows that satisfy a join predicate, without keys and the dependencies of the inputs."""
+    both = LogicalProps(
+        left.columns | right.columns,
+        left.not_null | right.not_null,
+        (),
+        left.constants | right.constants,
+        merge_equivalences([*left.equivalences, *right.equivalences]),
+    )
+    return filtered_props(both, predicate)
+
+
 def outer_dependencies(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: LogicalProps) -> list[Dependency]:
     """What an outer join keeps of its inputs' dependencies, and those that its equalities add.
 

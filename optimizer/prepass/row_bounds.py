@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from optimizer.algebra.derive_props import bind_a_key, filtered_props
+from optimizer.algebra.derive_props import bind_a_key, matching_props
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Choice, Filter, GroupingSets, Limit, Project, Scan, Values, Window
 from optimizer.algebra.logical_joins import AnyJoin, Apply, Join, MarkJoin, SingleJoin
-from optimizer.algebra.props import LogicalProps, merge_equivalences
 from optimizer.algebra.scalars import Literal, Predicate
 from optimizer.algebra.trees import Node, Tree
 
@@ -67,11 +66,7 @@ def kept_once(joined: Tree) -> int | None:
 def at_most_one_match(predicate: Predicate, kept: Node, other: Node) -> bool:
     """Whether no row of `kept` satisfies the predicate with two rows of `other`."""
     left, right = kept.props, other.props
-    both = LogicalProps(
-        left.columns | right.columns, 0, (), left.constants | right.constants,
-        merge_equivalences([*left.equivalences, *right.equivalences]),
-    )  # fmt: skip
-    return bind_a_key(left.columns, right.keys, filtered_props(both, predicate))
+    return bind_a_key(left.columns, right.keys, matching_props(predicate, left, right))
 
 
 def is_empty(node: Node) -> bool:

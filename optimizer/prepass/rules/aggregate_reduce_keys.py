@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId
+from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem
 from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
-from optimizer.rules.transform.grouping_below_join import one_value
 
 
 class AggregateReduceKeys(RewriteRule):
@@ -29,7 +29,7 @@ class AggregateReduceKeys(RewriteRule):
                 first: dict[ColumnId, ColumnId] = {}  # the lowest column of each class -> the key that stands for it
                 stands: dict[ColumnId, ColumnId] = {}
                 for key in keys:
-                    of_class = below.props.representative(key) if one_value(key, context) else key
+                    of_class = below.props.representative(key) if has_one_form(context.columns[key].type) else key
                     stands[key] = first.setdefault(of_class, key)
                 if len(first) == len(keys):
                     return None

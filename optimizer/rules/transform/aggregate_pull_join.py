@@ -21,13 +21,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.columns import ColumnSet, column_ids, column_set
+from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.logical import Aggregate
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
-from optimizer.rules.transform.grouping_below_join import KEPT_LEFT, one_value
+from optimizer.rules.transform.grouping_below_join import KEPT_LEFT
 
 
 class AggregatePullJoin(TransformationRule):
@@ -59,7 +60,7 @@ def may_join_first(aggregate: Aggregate, a: Node, predicate: Predicate, beside: 
     read = predicate_columns(predicate)
     if read & results or (results | column_set(aggregate.keys)) & context.columns.derived_ids:
         return False
-    return all(one_value(id, context) for id in column_ids(beside | read & a.columns))
+    return all(has_one_form(context.columns[id].type) for id in column_ids(beside | read & a.columns))
 
 
 def widened(aggregate: Aggregate, beside: ColumnSet) -> Aggregate:

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 
 from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId, column_set
+from optimizer.algebra.derive_props import bind_a_key, matching_props
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, LogicalOperator, Project, ProjectItem
 from optimizer.algebra.scalars import ColumnRef
@@ -29,11 +30,9 @@ from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import RuleContext, TransformationRule, node
 from optimizer.rules.transform.grouping_below_join import (
     JoinView,
-    at_most_one_partner,
     determined_in_pairs,
     join_views,
     lower_keys,
-    matching_props,
     may_see_more_rows,
 )
 from optimizer.rules.transform.partial_aggregates import partial_item
@@ -72,7 +71,7 @@ def keeps_groups(aggregate: Aggregate, view: JoinView, keys: tuple[ColumnId, ...
         return not fixed & ~known and any(not key & ~known for key in b.keys)
     if fixed & ~a.closure(known & a.columns):
         return False
-    return at_most_one_partner(pairs, a, b) or any(not key & ~known for key in b.keys)
+    return bind_a_key(a.columns, b.keys, pairs) or any(not key & ~known for key in b.keys)
 
 
 def _pushed(aggregate: Aggregate, view: JoinView, keys: tuple[ColumnId, ...], context: RuleContext) -> Tree:

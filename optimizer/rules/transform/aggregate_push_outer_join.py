@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
+from optimizer.algebra.derive_props import matching_props
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, Project, ProjectItem
 from optimizer.algebra.logical_joins import Join
@@ -33,7 +34,6 @@ from optimizer.algebra.types import INT64
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
 from optimizer.rules.transform.grouping_below_join import (
     lower_keys,
-    matching_props,
     may_see_more_rows,
 )
 from optimizer.rules.transform.partial_aggregates import partial_item

@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-import pyarrow as pa
-
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
-from optimizer.algebra.derive_props import filtered_props
+from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import AggregateItem
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import combined, predicate_columns
-from optimizer.algebra.props import LogicalProps, merge_equivalences
+from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree
@@ -105,38 +103,14 @@ def lower_keys(join: Join, keys: Iterable[ColumnId], side: Node, context: RuleCo
     what a group does not: a volatile predicate, or one over floats (-0.0 and 0.0 are one group) or intervals.
     """
     read = predicate_columns(join.predicate) & side.columns
-    if any(s.volatile for s in join.predicate) or not all(one_value(id, context) for id in column_ids(read)):
+    if any(s.volatile for s in join.predicate) or not all(has_one_form(context.columns[id].type) for id in column_ids(read)):
         return ()
     return tuple(column_ids((read | column_set(keys)) & side.columns))
-
-
-def one_value(id: ColumnId, context: RuleContext) -> bool:
-    """Whether values of the column that are equal to a grouping are one value to every expression."""
-    type = context.columns[id].type
-    return not (pa.types.is_floating(type) or pa.types.is_interval(type))
 
 
 def may_see_more_rows(items: Iterable[AggregateItem]) -> bool:
     """Whether the aggregates may run on rows that a join would have removed: none is volatile, may raise or overflow."""
     return not any(item.call.volatile or item.call.raises or may_overflow(item.call) for item in items)
-
-
-def matching_props(predicate: Predicate, left: LogicalProps, right: LogicalProps) -> LogicalProps:
-    """What holds of the pairs of rows that satisfy a join predicate, without keys."""
-    both = LogicalProps(
-        left.columns | right.columns,
-        left.not_null | right.not_null,
-        (),
-        left.constants | right.constants,
-        merge_equivalences([*left.equivalences, *right.equivalences]),
-    )
-    return filtered_props(both, predicate)
-
-
-def at_most_one_partner(pairs: LogicalProps, side: LogicalProps, other: LogicalProps) -> bool:
-    """Whether a row of `side` is in at most one of the `pairs`: they bind a key of `other` to its columns."""
-    determined = pairs.closure(side.columns)
-    return any(not key & ~determined for key in other.keys)
 
 
 def determined_in_pairs(pairs: LogicalProps, left: LogicalProps, right: LogicalProps, known: ColumnSet) -> ColumnSet:
