@@ -27,7 +27,7 @@ from optimizer.sql.expressions import ExpressionBinder
 from optimizer.sql.joins import FromItem, cross, join
 from optimizer.sql.parse import COMMA_JOIN
 from optimizer.sql.scope import Relation, Scope
-from optimizer.sql.source import form_name, listing, suggestion
+from optimizer.sql.source import did_you_mean, form_name, listing
 from optimizer.sql.values import SERIES, bind_series, bind_values, one_row
 
 
@@ -156,9 +156,8 @@ def _stored_table(context: Context, node: Any, name: str, ctes: Ctes | None) -> 
     while cell is not None:
         known.append(cell.name)
         cell = cell.outer
-    close = suggestion(name, known)
     hint = f"the tables are {listing(known, 8)}" if known else "the dataset has no tables"
-    hint += f'; did you mean "{close}"?' if close else ""
+    hint += did_you_mean(name, known)
     beside = next((file for file in context.catalog.passed_over if file.lower().startswith(f"{name.lower()}.")), None)
     if beside is not None:
         hint += f"\nthere is a file {beside}, which is not read: planscope data import reads further kinds of files"

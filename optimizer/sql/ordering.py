@@ -22,7 +22,7 @@ from optimizer.errors import ExecutionError
 from optimizer.sql.coerce import bare, convert
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.scope import Relation, Scope
-from optimizer.sql.source import Source, listing, suggestion
+from optimizer.sql.source import Source, did_you_mean, listing
 
 TWO_OF_A_NAME = "several columns of the result have that name: name them apart, or write a position"
 _MOST_ROWS = (1 << 63) - 1
@@ -109,8 +109,8 @@ def _output_named(source: Source, node: Any, bound: Bound) -> int:
         message = f'ORDER BY of a set operation cannot name "{node.sql()}"'
         raise source.error(message, node, "its rows come from several tables: sort by a name of the result, or a position")
     if position is None:
-        close = suggestion(node.name, [o.name for o in outputs])
-        hint = f"the result has {listing([o.name for o in outputs])}" + (f'; did you mean "{close}"?' if close else "")
+        names = [o.name for o in outputs]
+        hint = f"the result has {listing(names)}" + did_you_mean(node.name, names)
         raise source.error(f'unknown column "{node.sql()}"', node, hint)
     return position
 

@@ -14,7 +14,7 @@ from optimizer.algebra.columns import ColumnSet, union
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.types import is_opaque, type_name
-from optimizer.sql.source import Source, listing, suggestion
+from optimizer.sql.source import Source, did_you_mean, listing, suggestion
 
 if TYPE_CHECKING:
     from optimizer.sql.context import Ctes
@@ -142,11 +142,8 @@ def unknown(source: Source, relations: Sequence[Relation], aliases: Sequence[str
         if fields and is_opaque(fields[0].type):
             return source.unsupported(f'"{table}.{name}", a field of a column of type {type_name(fields[0].type)},', node)
         known = [r.alias for r in relations]
-        close = suggestion(table, known)
         hint = f"FROM has {listing(known)}" if known else "there is no FROM clause"
-        return source.error(
-            f'unknown table "{table}"', node.args["table"], hint + (f'; did you mean "{close}"?' if close else "")
-        )
+        return source.error(f'unknown table "{table}"', node.args["table"], hint + did_you_mean(table, known))
     return source.error(f'unknown column "{name}"', node.this, _what_exists(named, name, aliases))
 
 

@@ -143,6 +143,12 @@ def suggestion(name: str, known: Iterable[str]) -> str | None:
     return by_lower[close[0]] if close else None
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a hint that names the known name closest to `name`; empty where none is close."""
+    close = suggestion(name, known)
+    return f'; did you mean "{close}"?' if close else ""
+
+
 def listing(names: Iterable[str], most: int = 3) -> str:
     """`a, b, c and 6 more`; all of them when there are few."""
     names = list(names)

@@ -10,7 +10,7 @@ from sqlglot import exp
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.scalars import Scalar
 from optimizer.sql.scope import Scope
-from optimizer.sql.source import Source, listing, suggestion
+from optimizer.sql.source import Source, did_you_mean, listing
 
 
 class StarColumn(NamedTuple):
@@ -37,9 +37,8 @@ def expand_star(
         relation = scope.relation(table.name)
         if relation is None:
             known = [r.alias for r in scope.relations]
-            close = suggestion(table.name, known)
             hint = f"FROM has {listing(known)}" if known else "there is no FROM clause"
-            raise source.error(f'unknown table "{table.name}"', table, hint + (f'; did you mean "{close}"?' if close else ""))
+            raise source.error(f'unknown table "{table.name}"', table, hint + did_you_mean(table.name, known))
         columns = [StarColumn(*column) for column in relation.columns]
     else:
         if not scope.relations:
@@ -76,6 +75,5 @@ def _check_name(source: Source, node: Any, names: list[str], before: Container[s
     if node.name.lower() in before:
         raise source.error(f'column "{node.name}" is named twice in EXCLUDE and REPLACE', node)
     if node.name.lower() not in map(str.lower, names):
-        close = suggestion(node.name, names)
-        hint = f"* has {listing(names)}" + (f'; did you mean "{close}"?' if close else "")
+        hint = f"* has {listing(names)}" + did_you_mean(node.name, names)
         raise source.error(f'unknown column "{node.name}" in {word}', node, hint)

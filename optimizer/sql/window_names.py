@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from optimizer.sql.source import Source, listing, suggestion
+from optimizer.sql.source import Source, did_you_mean, listing
 
 
 class WindowText(NamedTuple):
@@ -43,11 +43,8 @@ def window_text(source: Source, node: Any, known: dict[str, WindowText]) -> Wind
         return own
     base = known.get(base_name.name.lower())
     if base is None:
-        close = suggestion(base_name.name, known)
         hint = f"the windows are {listing(known)}" if known else "name it after FROM: WINDOW w AS (PARTITION BY ...)"
-        raise source.error(
-            f'unknown window "{base_name.name}"', base_name, hint + (f'; did you mean "{close}"?' if close else "")
-        )
+        raise source.error(f'unknown window "{base_name.name}"', base_name, hint + did_you_mean(base_name.name, known))
     if own == WindowText((), None, None) and not _in_parentheses(source, base_name):
         return base
     if base.frame is not None:
