@@ -34,28 +34,17 @@ _INFIX = {
     exp.NullSafeNEQ: "IS DISTINCT FROM",
 }
 _CALLS = {
+    **{
+        kind: kind.sql_name().lower()
+        for kind in (
+            exp.Abs, exp.Round, exp.Floor, exp.Ceil, exp.Sqrt, exp.Ln, exp.Exp, exp.Upper, exp.Lower, exp.Length, exp.Replace,
+            exp.StartsWith, exp.Greatest, exp.Least, exp.Year, exp.Month, exp.Day, exp.Quarter,
+        )
+    },
+    exp.Pow: "pow",
     exp.Grouping: "GROUPING",
     exp.GroupingId: "GROUPING",
-    exp.Abs: "abs",
-    exp.Round: "round",
-    exp.Floor: "floor",
-    exp.Ceil: "ceil",
-    exp.Sqrt: "sqrt",
-    exp.Ln: "ln",
-    exp.Exp: "exp",
-    exp.Pow: "pow",
-    exp.Upper: "upper",
-    exp.Lower: "lower",
-    exp.Length: "length",
-    exp.Replace: "replace",
-    exp.StartsWith: "starts_with",
-    exp.Greatest: "greatest",
-    exp.Least: "least",
-    exp.Year: "year",
-    exp.Month: "month",
-    exp.Day: "day",
-    exp.Quarter: "quarter",
-}
+}  # fmt: skip
 
 
 def output_name(node: Any) -> str:

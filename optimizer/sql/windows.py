@@ -36,18 +36,12 @@ if TYPE_CHECKING:
 
 CLAUSES = ("SELECT", "ORDER BY", "QUALIFY")  # where a window function may stand
 _FUNCTIONS = {
-    exp.RowNumber: "row_number",
-    exp.Rank: "rank",
-    exp.DenseRank: "dense_rank",
-    exp.PercentRank: "percent_rank",
-    exp.CumeDist: "cume_dist",
-    exp.Ntile: "ntile",
-    exp.Lag: "lag",
-    exp.Lead: "lead",
-    exp.FirstValue: "first_value",
-    exp.LastValue: "last_value",
-    exp.NthValue: "nth_value",
-}
+    kind: kind.sql_name().lower()
+    for kind in (
+        exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue,
+        exp.LastValue, exp.NthValue,
+    )
+}  # fmt: skip
 _PICKED = {"first": exp.FirstValue, "last": exp.LastValue}
 _OF_PEERS = ("rank", "dense_rank", "percent_rank", "cume_dist")
 _TYPES = {"percent_rank": DOUBLE, "cume_dist": DOUBLE}
