@@ -10,16 +10,8 @@ from sqlglot import exp
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.scalars import Cast, Literal, Scalar
 from optimizer.algebra.types import (
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    FLOAT,
-    HUGEINT,
-    INT32,
-    INT64,
     INTERVAL,
     STRING,
-    TIMESTAMP,
     is_date,
     is_numeric,
     is_string,
@@ -27,31 +19,12 @@ from optimizer.algebra.types import (
     type_name,
 )
 from optimizer.sql.coerce import convert
+from optimizer.sql.schema import COMMON_TYPES
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
-_TYPES = {
-    exp.DType.BOOLEAN: BOOLEAN,
-    exp.DType.TINYINT: pa.int8(),
-    exp.DType.SMALLINT: pa.int16(),
-    exp.DType.INT: INT32,
-    exp.DType.BIGINT: INT64,
-    exp.DType.INT128: HUGEINT,
-    exp.DType.FLOAT: FLOAT,
-    exp.DType.DOUBLE: DOUBLE,
-    exp.DType.TEXT: STRING,
-    exp.DType.VARCHAR: STRING,
-    exp.DType.CHAR: STRING,
-    exp.DType.NCHAR: STRING,
-    exp.DType.NVARCHAR: STRING,
-    exp.DType.BPCHAR: STRING,
-    exp.DType.DATE: DATE,
-    exp.DType.TIMESTAMP: TIMESTAMP,
-    exp.DType.TIMESTAMPNTZ: TIMESTAMP,
-    exp.DType.DATETIME: TIMESTAMP,
-    exp.DType.INTERVAL: INTERVAL,
-}
+_TYPES = {**COMMON_TYPES, "INTERVAL": INTERVAL}
 
 
 def sql_type(binder: ExpressionBinder, node: Any) -> DataType:
@@ -74,7 +47,7 @@ def sql_type(binder: ExpressionBinder, node: Any) -> DataType:
                 f"DECIMAL({precision},{scale}) is out of range", node, "the precision is 1 to 38, the scale at most that"
             )
         return pa.decimal128(precision, scale)
-    type = _TYPES.get(kind) if isinstance(kind, exp.DType) else None
+    type = _TYPES.get(kind.name) if isinstance(kind, exp.DType) else None
     if type is None:
         raise source.unsupported(f"the type {node.sql(dialect='duckdb')}", node, f"the types are {', '.join(_NAMES)}")
     source.only(node, "this", *(("expressions",) if type == STRING else ()), ignored=("nested",))

@@ -20,34 +20,28 @@ from optimizer.algebra.columns import DataType
 from optimizer.catalog.declarations import ColumnDeclaration, ForeignKeyDeclaration, TableDeclaration
 from optimizer.errors import CatalogError
 
-_TYPES: dict[str, DataType] = {
+COMMON_TYPES: dict[str, DataType] = {  # by the parser's names, in queries too
+    "BOOLEAN": pa.bool_(),
     "TINYINT": pa.int8(),
     "SMALLINT": pa.int16(),
     "INT": pa.int32(),
     "BIGINT": pa.int64(),
+    "INT128": pa.decimal128(38, 0),
+    "FLOAT": pa.float32(),
+    "DOUBLE": pa.float64(),
+    **dict.fromkeys(("TEXT", "VARCHAR", "CHAR", "NCHAR", "NVARCHAR", "BPCHAR"), pa.string()),
+    "DATE": pa.date32(),
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), pa.timestamp("us")),
+}
+_TYPES = {
+    **COMMON_TYPES,
     "UTINYINT": pa.int16(),
     "USMALLINT": pa.int32(),
     "UINT": pa.int64(),
     "UBIGINT": pa.decimal128(20, 0),
-    "INT128": pa.decimal128(38, 0),
     "SERIAL": pa.int32(),
     "BIGSERIAL": pa.int64(),
-    "FLOAT": pa.float32(),
-    "DOUBLE": pa.float64(),
-    "BOOLEAN": pa.bool_(),
-    "VARCHAR": pa.string(),
-    "NVARCHAR": pa.string(),
-    "CHAR": pa.string(),
-    "BPCHAR": pa.string(),
-    "NCHAR": pa.string(),
-    "TEXT": pa.string(),
-    "VARBINARY": pa.binary(),
-    "BINARY": pa.binary(),
-    "BLOB": pa.binary(),
-    "DATE": pa.date32(),
-    "TIMESTAMP": pa.timestamp("us"),
-    "TIMESTAMPNTZ": pa.timestamp("us"),
-    "DATETIME": pa.timestamp("us"),
+    **dict.fromkeys(("VARBINARY", "BINARY", "BLOB"), pa.binary()),
 }
 
 
