@@ -17,7 +17,7 @@ from executor.arrow.batches import single_array
 from executor.arrow.distinct import by_reference
 from optimizer.algebra import evaluate_casts
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.evaluate_numbers import integer_range
+from optimizer.algebra.types import integer_range
 from optimizer.errors import ExecutionError
 
 # texts that Arrow and the reference certainly read alike; Arrow also takes a bare hour, and the year 0000

@@ -14,18 +14,13 @@ from typing import Any
 import pyarrow as pa
 
 from optimizer.algebra.columns import DataType
+from optimizer.algebra.types import integer_range
 from optimizer.errors import ExecutionError
 
 # 38 digits by 38 digits need 76; a result that did not fit would raise rather than be rounded
 EXACT = Context(prec=200, rounding=ROUND_HALF_UP, traps=[InvalidOperation, Inexact])
 # ROUND_HALF_UP is half away from zero
 ROUNDING = Context(prec=200, rounding=ROUND_HALF_UP, traps=[InvalidOperation])
-
-
-def integer_range(type: DataType) -> tuple[int, int]:
-    """Smallest and largest value of an integer type."""
-    bits = type.bit_width
-    return (-(1 << bits - 1), (1 << bits - 1) - 1) if pa.types.is_signed_integer(type) else (0, (1 << bits) - 1)
 
 
 def fit(value: Any, type: DataType) -> Any:

@@ -15,6 +15,7 @@ from optimizer.algebra.columns import DataType
 Result = Callable[[DataType], DataType | None]  # from the type of the first argument; None where it does not apply
 
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
+NEGATED = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 

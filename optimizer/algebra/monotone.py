@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Scalar
+from optimizer.algebra.types import is_exact
 
 
 class Monotone(NamedTuple):
@@ -74,7 +75,7 @@ def _step(scalar: Scalar) -> tuple[Scalar, bool, bool] | None:
 def _arithmetic(function: str, value: Scalar, literal: Literal, literal_first: bool) -> tuple[Scalar, bool, bool] | None:
     number = literal.value
     floating = pa.types.is_floating(value.type)
-    if number is None or isinstance(number, bool) or not (floating or _is_exact(value.type)):
+    if number is None or isinstance(number, bool) or not (floating or is_exact(value.type)):
         return None
     if not isinstance(number, float | int) and not pa.types.is_decimal(literal.type):
         return None  # an interval, a date
@@ -98,20 +99,16 @@ def _arithmetic(function: str, value: Scalar, literal: Literal, literal_first: b
     return None
 
 
-def _is_exact(type: DataType) -> bool:
-    return bool(pa.types.is_integer(type) or pa.types.is_decimal(type))
-
-
 def _cast(source: DataType, target: DataType) -> bool | None:
     """Whether a cast that keeps the order is strict; None where it may not keep it. What does not fit raises."""
     t = pa.types
     if source == target:
         return True
-    if (_is_exact(source) or t.is_boolean(source)) and t.is_integer(target):
+    if (is_exact(source) or t.is_boolean(source)) and t.is_integer(target):
         return not t.is_decimal(source) or source.scale <= 0
-    if _is_exact(source) and t.is_decimal(target):
+    if is_exact(source) and t.is_decimal(target):
         return not t.is_decimal(source) or target.scale >= source.scale
-    if (_is_exact(source) or t.is_floating(source)) and t.is_floating(target):
+    if (is_exact(source) or t.is_floating(source)) and t.is_floating(target):
         return bool(t.is_float32(source) and t.is_float64(target))
     if t.is_date32(source) and t.is_timestamp(target):
         return target.tz is None

@@ -89,6 +89,10 @@ def is_float(type: DataType) -> bool:
     return bool(pa.types.is_floating(type))
 
 
+def is_exact(type: DataType) -> bool:
+    return is_integer(type) or is_decimal(type)
+
+
 def is_numeric(type: DataType) -> bool:
     return is_integer(type) or is_decimal(type) or is_float(type)
 

@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from optimizer.algebra.evaluate_order import order_key
-from optimizer.algebra.functions import MIRRORED
+from optimizer.algebra.functions import MIRRORED, NEGATED
 from optimizer.algebra.scalars import BOOL, Call, InList, Literal, Scalar
 from optimizer.prepass.scalar_rewrite import plain
 
-NEGATED = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _OUTCOMES = {"<": 1, "=": 2, ">": 4, "<=": 3, ">=": 6, "<>": 5}  # less, equal, greater
 _FUNCTIONS = {outcomes: function for function, outcomes in _OUTCOMES.items()}
 

@@ -24,6 +24,7 @@ from optimizer.algebra.types import (
     common_type,
     integer_range,
     is_decimal,
+    is_exact,
     is_float,
     is_integer,
     is_numeric,
@@ -102,17 +103,13 @@ def literal_fits(operand: Operand, type: DataType) -> bool:
 
 def fits_exactly(scalar: Scalar, type: DataType) -> bool:
     """Whether `scalar` is an integer or decimal constant and `type` an integer or decimal type with that value."""
-    if not (isinstance(scalar, Literal) and scalar.value is not None and _is_exact(scalar.type) and _is_exact(type)):
+    if not (isinstance(scalar, Literal) and scalar.value is not None and is_exact(scalar.type) and is_exact(type)):
         return False
     try:
         folded = fold_cast(scalar, type)
     except DoesNotFit:
         return False
     return folded is not None and bool(folded.value == scalar.value)
-
-
-def _is_exact(type: DataType) -> bool:
-    return is_integer(type) or is_decimal(type)
 
 
 def meeting_type(

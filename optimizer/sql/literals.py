@@ -26,7 +26,7 @@ from optimizer.algebra.types import (
     INTERVAL,
     integer_range,
     is_date,
-    is_decimal,
+    is_exact,
     is_integer,
     is_string,
     is_timestamp,
@@ -177,9 +177,9 @@ def fold_cast(literal: Literal, type: DataType) -> Literal | None:
 
 def _folds(source: DataType, type: DataType) -> bool:
     if is_string(source):
-        return type == DOUBLE or _exact(type) or bool(pa.types.is_boolean(type)) or is_date(type) or is_timestamp(type)
-    if _exact(source):
-        return type == DOUBLE or _exact(type) or is_string(type)
+        return type == DOUBLE or is_exact(type) or bool(pa.types.is_boolean(type)) or is_date(type) or is_timestamp(type)
+    if is_exact(source):
+        return type == DOUBLE or is_exact(type) or is_string(type)
     if is_date(source):
         return is_timestamp(type) or is_string(type)
     if is_timestamp(source):
@@ -187,12 +187,8 @@ def _folds(source: DataType, type: DataType) -> bool:
     return bool(pa.types.is_boolean(source)) and (is_integer(type) or is_string(type))
 
 
-def _exact(type: DataType) -> bool:
-    return is_integer(type) or is_decimal(type)
-
-
 def _misfit(value: Any, source: DataType, type: DataType) -> str:
     if is_string(source) and (is_date(type) or is_timestamp(type)):
         return f"cannot read '{value}' as a date or timestamp; write YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, years 1 to 9999"
-    number = value if not is_string(source) else read_exact(value, is_integer(type)) if _exact(type) else None
+    number = value if not is_string(source) else read_exact(value, is_integer(type)) if is_exact(type) else None
     return f"cannot read '{value}' as {type_name(type)}" if number is None else f"{number} does not fit {type_name(type)}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from optimizer.algebra.columns import ColumnId, ColumnSet
+from optimizer.algebra.functions import NEGATED
 from optimizer.algebra.rebuild import map_tree_scalars
 from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar, bound_to
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
@@ -24,8 +25,6 @@ from optimizer.sql.same_subquery import first_like
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
-
-_NEGATED = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 def _bound(binder: ExpressionBinder, node: Any) -> Bound:
@@ -78,11 +77,11 @@ def quantified(binder: ExpressionBinder, function: str, left: Any, right: Any) -
     query = bare(right.this)
     if not is_query(query):
         raise binder.source.unsupported(f"{word} of a list", right, f"write {word} (SELECT ...), or IN (...)")
-    if function not in _NEGATED:
+    if function not in NEGATED:
         raise binder.source.error(f"{word} takes one of =, <>, <, <=, > and >=", right)
     if word == "ANY":
         return compared_with_any(binder, function, left, query, right)
-    return negated(compared_with_any(binder, _NEGATED[function], left, query, right))
+    return negated(compared_with_any(binder, NEGATED[function], left, query, right))
 
 
 def compared_with_any(binder: ExpressionBinder, function: str, left: Any, query: Any, node: Any) -> Scalar:

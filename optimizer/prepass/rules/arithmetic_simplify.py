@@ -20,9 +20,8 @@ import math
 import pyarrow as pa
 
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.evaluate_numbers import integer_range
 from optimizer.algebra.scalars import Call, Cast, Literal, Scalar
-from optimizer.algebra.types import decimal_of, is_date, is_decimal, is_float, is_integer, is_numeric, is_timestamp
+from optimizer.algebra.types import decimal_of, integer_range, is_date, is_decimal, is_float, is_integer, is_numeric, is_timestamp
 from optimizer.prepass.openings import ARITHMETIC
 from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere
 
