@@ -113,8 +113,3 @@ def l_asscom(a: Reorderable, b: Reorderable, e1: Relations, e2: Relations, e3: R
 
 def r_asscom(a: Reorderable, b: Reorderable, e1: Relations, e2: Relations, e3: Relations) -> bool:
     return holds(R_ASSCOM, a, b, e1, e2, e3)
-
-
-def commutative(kind: JoinKind) -> bool:
-    """Whether the kind is its own mirror image."""
-    return kind is JoinKind.INNER or kind is JoinKind.FULL

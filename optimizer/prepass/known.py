@@ -12,7 +12,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from optimizer.algebra.building import reference
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import MIRRORED
@@ -20,6 +20,7 @@ from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Aggregate, Choice, Filter, GroupingSets, Limit, Project, Scan, SetOp, Values, Window
 from optimizer.algebra.logical_joins import AnyJoin, Apply, IndependentJoin, Join
 from optimizer.algebra.predicates import compare, conjuncts
+from optimizer.algebra.props import united
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Predicate, Scalar, cast_may_fail, rewrite, substitute
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import is_integer
@@ -291,13 +292,8 @@ def _equal_by(asked: Scalar, facts: Sequence[Scalar]) -> bool:
     pair = equal_columns(asked)
     if pair is None:
         return False
-    reached = {pair[0]}
     pairs = [p for s in facts if (p := equal_columns(s)) is not None]
-    for _ in pairs:
-        for a, b in pairs:
-            if a in reached or b in reached:
-                reached |= {a, b}
-    if pair[1] in reached:
+    if any(members >> pair[0] & members >> pair[1] & 1 for members in united(map(column_set, pairs))):
         return True
     values = [[v for s in facts if s.columns == 1 << id and (v := listed_values(s)) is not None and len(v) == 1] for id in pair]
     return any(one == other for one in values[0] for other in values[1])

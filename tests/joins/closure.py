@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from optimizer.algebra.kinds import JoinKind
 from optimizer.joins.conflicts import TreeOperator
 from optimizer.joins.graph import Relations
-from optimizer.joins.reorderability import assoc, commutative, l_asscom, r_asscom
+from optimizer.joins.reorderability import assoc, l_asscom, r_asscom
 
 
 class Joined(NamedTuple):
@@ -25,6 +26,7 @@ class Joined(NamedTuple):
     relations: Relations
 
 
+COMMUTATIVE = (JoinKind.INNER, JoinKind.FULL)  # kinds that are their own mirror images
 OperatorTree = int | Joined  # a single relation (its bit), or a join
 
 
@@ -35,7 +37,7 @@ def relations_of(tree: OperatorTree) -> Relations:
 def joined(operators: Sequence[TreeOperator], number: int, left: OperatorTree, right: OperatorTree) -> Joined:
     """The canonical tree of an operator over two trees."""
     a, b = relations_of(left), relations_of(right)
-    if commutative(operators[number].kind) and b & -b < a & -a:
+    if operators[number].kind in COMMUTATIVE and b & -b < a & -a:
         left, right = right, left
     return Joined(number, left, right, a | b)
 
@@ -87,5 +89,5 @@ def _exchanges(operators: Sequence[TreeOperator], tree: Joined) -> Iterator[Oper
 
 def _orientations(operators: Sequence[TreeOperator], tree: Joined) -> Iterator[tuple[OperatorTree, OperatorTree]]:
     yield tree.left, tree.right
-    if commutative(operators[tree.number].kind):
+    if operators[tree.number].kind in COMMUTATIVE:
         yield tree.right, tree.left
