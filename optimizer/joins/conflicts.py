@@ -149,15 +149,3 @@ def settle(operator: TreeOperator, rules: dict[Rule, None]) -> Edge:
                 undecided.append(rule)
         waiting = undecided
     return Edge(operator, tes, tuple(rule for rule in waiting if rule.then & ~tes))
-
-
-def applicable(edge: Edge, a: Relations, b: Relations) -> bool:
-    """Whether the operator may join a plan of `a`, on its left, with a plan of `b`.
-
-    Inner: the TES has met here, whichever relations are on which side. Full joins are tried both ways by the caller.
-    """
-    if edge.operator.kind is JoinKind.INNER:
-        met = not edge.tes & ~(a | b) and edge.tes & a and edge.tes & b
-    else:
-        met = not edge.tes_left & ~a and not edge.tes_right & ~b
-    return bool(met) and all(rule.allows(a | b) for rule in edge.rules)

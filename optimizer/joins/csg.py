@@ -51,14 +51,6 @@ def count_connected_sets(graph: JoinGraph, budget: int | None = None) -> int:
     return number
 
 
-def sizes_of_connected_sets(graph: JoinGraph) -> list[int]:
-    """At index k the number of connected sets of k relations; at 0, 0."""
-    sizes = [0] * (graph.n + 1)
-    for s in connected_sets(graph):
-        sizes[s.bit_count()] += 1
-    return sizes
-
-
 def supersets(graph: JoinGraph, start: Relations, excluded: Relations) -> Iterator[Relations]:
     """The connected sets that add relations to the connected set `start`, none of them `excluded`. By simple edges.
 

@@ -50,13 +50,6 @@ def ikkbz(graph: JoinGraph, costing: JoinCosting) -> Ordered:
     return Ordered(found.cost, found.tree, graph.n + len(parts) - 2)
 
 
-def ikkbz_order(graph: JoinGraph, costing: JoinCosting) -> list[int]:
-    """The relations in the order of IKKBZ; on a graph in several components, the one with the fewest rows first."""
-    orders = component_orders(graph, costing)
-    orders.sort(key=lambda order: costing.rows(sum(1 << i for i in order)))
-    return [relation for order in orders for relation in order]
-
-
 def component_orders(graph: JoinGraph, costing: JoinCosting) -> list[list[int]]:
     """One order for each component, by lowest relation. Every prefix of an order is connected."""
     assert graph.n, "a join order of no relations"

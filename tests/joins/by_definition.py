@@ -127,3 +127,18 @@ def cost_of(tree: JoinTree, costing: JoinCosting) -> tuple[float, Relations]:
     (left, a), (right, b) = (cost_of(part, costing) for part in tree)
     assert not a & b, f"a relation occurs twice in {tree}"
     return left + right + costing.join(a, b), a | b
+
+
+def grid(rows: int, columns: int) -> JoinGraph:
+    right = [(r * columns + c, r * columns + c + 1) for r in range(rows) for c in range(columns - 1)]
+    down = [(r * columns + c, (r + 1) * columns + c) for r in range(rows - 1) for c in range(columns)]
+    return JoinGraph(rows * columns, right + down)
+
+
+def random_graph(n: int, extra_edges: int, seed: int) -> JoinGraph:
+    """A random tree with up to `extra_edges` more edges: connected."""
+    random = Random(seed)
+    edges = {(random.randrange(i), i) for i in range(1, n)}
+    missing = [(i, j) for i in range(n) for j in range(i + 1, n) if (i, j) not in edges]
+    edges.update(random.sample(missing, min(extra_edges, len(missing))))
+    return JoinGraph(n, sorted(edges))

@@ -7,10 +7,11 @@ from random import Random
 
 import pytest
 
+from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.trees import Node, Tree
-from optimizer.joins.conflicts import Edge, Rule, TreeOperator, applicable, conflicts, detect, settle
+from optimizer.joins.conflicts import Edge, Rule, TreeOperator, conflicts, detect, settle
 from optimizer.joins.graph import Relations, subsets
 from optimizer.joins.operator_tree import operators_of
 from tests.joins.bags import (
@@ -33,6 +34,18 @@ from tests.joins.bags import (
     x,
 )  # fmt: skip
 from tests.joins.closure import Joined, OperatorTree, closure, joined
+
+
+def applicable(edge: Edge, a: Relations, b: Relations) -> bool:
+    """Whether the operator may join a plan of `a`, on its left, with a plan of `b`.
+
+    Inner: the TES has met here, whichever relations are on which side. Full joins are tried both ways by the caller.
+    """
+    if edge.operator.kind is JoinKind.INNER:
+        met = not edge.tes & ~(a | b) and edge.tes & a and edge.tes & b
+    else:
+        met = not edge.tes_left & ~a and not edge.tes_right & ~b
+    return bool(met) and all(rule.allows(a | b) for rule in edge.rules)
 
 
 def initial(tree: Tree) -> tuple[OperatorTree, list[TreeOperator]]:

@@ -10,12 +10,13 @@ import pytest
 
 from experiments.enumerators.dp_size import inner_of_dp_size
 from experiments.enumerators.dp_sub import inner_of_dp_sub
-from optimizer.joins.csg import connected_sets, count_connected_sets, sizes_of_connected_sets
+from optimizer.joins.csg import connected_sets, count_connected_sets
 from optimizer.joins.dp_ccp import pairs
 from optimizer.joins.dp_hyp import hyper_pairs
-from optimizer.joins.graph import SHAPES, JoinGraph, Relations, chain, clique, grid, shape, star
+from optimizer.joins.graph import SHAPES, JoinGraph, Relations, chain, clique, shape, star
 from optimizer.joins.partition.min_cut_branch import min_cut_branch
 from optimizer.joins.partition.min_cut_conservative import min_cut_conservative
+from tests.joins.by_definition import grid
 
 SETS: dict[str, Callable[[int], int]] = {
     "chain": lambda n: n * (n + 1) // 2,
@@ -55,6 +56,14 @@ TABLE = {  # (connected sets, pairs, inner counter of DPsub, of DPsize)
     ("clique", 15): (32_767, 7_141_686, 14_283_372, 307_173_877),
     ("clique", 20): (1_048_575, 1_742_343_625, 3_484_687_250, 309_338_182_241),
 }
+
+
+def sizes_of_connected_sets(graph: JoinGraph) -> list[int]:
+    """At index k the number of connected sets of k relations; at 0, 0."""
+    sizes = [0] * (graph.n + 1)
+    for s in connected_sets(graph):
+        sizes[s.bit_count()] += 1
+    return sizes
 
 
 def pairs_by(split: Callable[[JoinGraph, Relations], list[Relations]], graph: JoinGraph) -> int:

@@ -9,11 +9,11 @@ import pytest
 
 from optimizer.joins.costing import COutCosting, JoinCosting, Ordered
 from optimizer.joins.goo_dp import goo_dp
-from optimizer.joins.graph import SHAPES, JoinGraph, chain, clique, cycle, random_graph, shape, star
+from optimizer.joins.graph import SHAPES, JoinGraph, chain, clique, cycle, shape, star
 from optimizer.joins.greedy import greedy
-from optimizer.joins.ikkbz import _rank, ikkbz, ikkbz_order
+from optimizer.joins.ikkbz import _rank, component_orders, ikkbz
 from optimizer.joins.linearized import best_of_intervals, linearized
-from tests.joins.by_definition import Definition
+from tests.joins.by_definition import Definition, random_graph
 from tests.joins.random_costs import (
     FastCOut,
     HashJoinCosting,
@@ -24,6 +24,13 @@ from tests.joins.random_costs import (
 )
 
 HEURISTICS = [greedy, ikkbz, linearized, goo_dp]
+
+
+def ikkbz_order(graph: JoinGraph, costing: JoinCosting) -> list[int]:
+    """The relations in the order of IKKBZ; on a graph in several components, the one with the fewest rows first."""
+    orders = component_orders(graph, costing)
+    orders.sort(key=lambda order: costing.rows(sum(1 << i for i in order)))
+    return [relation for order in orders for relation in order]
 
 
 def check(found: Ordered, graph: JoinGraph, costing: JoinCosting, crossed: int = 0) -> None:

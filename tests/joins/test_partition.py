@@ -8,14 +8,14 @@ from random import Random
 
 import pytest
 
-from optimizer.joins.graph import JoinGraph, Relations, bits, chain, clique, cycle, grid, random_graph, star
+from optimizer.joins.graph import JoinGraph, Relations, bits, chain, clique, cycle, star
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.joins.partition.blocks import find_blocks
 from optimizer.joins.partition.hypergraph import connected, hypergraph
 from optimizer.joins.partition.min_cut_branch import MAX_DEPTH, branch, min_cut_branch
 from optimizer.joins.partition.min_cut_conservative import conservative, min_cut_conservative
 from optimizer.joins.partition.naive import naive
-from tests.joins.by_definition import Definition, connected_graphs, random_hypergraph
+from tests.joins.by_definition import Definition, connected_graphs, grid, random_graph, random_hypergraph
 
 Split = Callable[[JoinGraph, Relations], list[Relations]]
 
