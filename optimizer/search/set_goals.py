@@ -30,7 +30,6 @@ from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import OfSearch, SearchContext
 
 PARTITION = "partition_joins"
-LOOK = 1023  # splits between two looks at the clock, as a mask
 
 
 class SetFigures:
