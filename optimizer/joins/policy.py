@@ -26,28 +26,17 @@ class Enumeration(StrEnum):
 
 
 class Choice(NamedTuple):
-    """`k`: of GOO-DP, the leaves of a subtree that is ordered again; 0 otherwise. `exact_inside`: whether those subtrees are
-    ordered exactly (hyperedges and joins that are not inner) or by linearized DP. `why`: a sentence for traces."""
+    """`why`: a sentence for traces."""
 
     enumeration: Enumeration
     why: str
-    k: int = 0
-    exact_inside: bool = False
 
 
-def choose(
-    graph: JoinGraph,
-    inner_joins: bool = True,
-    exact_below: int = 14,
-    csgs: int = 10_000,
-    linearized_up_to: int = 100,
-    k: int = 100,
-    k_exact: int = 10,
-) -> Choice:
-    """The enumeration for a graph; `inner_joins`: whether all its joins are inner.
+def choose(graph: JoinGraph, exact_below: int = 14, csgs: int = 10_000, linearized_up_to: int = 100) -> Choice:
+    """The enumeration for a graph whose joins are inner.
 
     Exact below `exact_below` relations and up to `csgs` connected subgraphs; the count stops there. Beyond, simple graphs
-    of inner joins are linearized up to `linearized_up_to` relations. GOO-DP takes the rest.
+    are linearized up to `linearized_up_to` relations. GOO-DP takes the rest.
     """
     n = graph.n
     if n < exact_below:
@@ -56,12 +45,11 @@ def choose(
     if counted <= csgs:
         return Choice(Enumeration.EXACT, f"{counted:,} connected subgraphs, at most {csgs:,}")
     many = f"over the budget of {csgs:,} connected subgraphs"
-    if graph.hyperedges or not inner_joins:
-        kind = "hyperedges" if graph.hyperedges else "joins that are not inner"
-        return Choice(Enumeration.GOO_DP, f"{many}, {kind}", k_exact, True)
+    if graph.hyperedges:
+        return Choice(Enumeration.GOO_DP, f"{many}, hyperedges")
     if n <= linearized_up_to:
         return Choice(Enumeration.LINEARIZED, f"{many}, at most {linearized_up_to} relations")
-    return Choice(Enumeration.GOO_DP, f"{many}, more than {linearized_up_to} relations", k)
+    return Choice(Enumeration.GOO_DP, f"{many}, more than {linearized_up_to} relations")
 
 
 def choice_of(region: InnerRegion, settings: Settings) -> Choice:
