@@ -214,8 +214,7 @@ def make_date(year: int, month: int, day: int) -> date:
 
 def epoch(value: date) -> float:
     """Seconds since 1970."""
-    moment = as_timestamp(value) - datetime(1970, 1, 1)
-    return (moment.days * 86_400_000_000 + moment.seconds * 1_000_000 + moment.microseconds) / 1e6
+    return microseconds_between(as_timestamp(value), datetime(1970, 1, 1)) / 1e6
 
 
 def boundaries(unit: str, start: datetime, end: datetime) -> int:

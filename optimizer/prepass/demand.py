@@ -20,6 +20,7 @@ from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import Aggregate, Choice, Filter, GroupingSets, Limit, LogicalOperator, Project, SetOp, Window
 from optimizer.algebra.logical_joins import AnyJoin, Apply
 from optimizer.algebra.rebuild import map_down
+from optimizer.algebra.scalars import AggregateCall
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import node
 
@@ -49,17 +50,18 @@ def reduce_joins(root: Tree, reduce: Reduce) -> Tree | None:
     return None if changed is root else changed
 
 
+def ignores_duplicates(call: AggregateCall) -> bool:
+    """Whether the aggregate is the same over the distinct rows of its input."""
+    return not call.volatile and (call.distinct or AGGREGATE_FUNCTIONS[call.function].duplicate_insensitive)
+
+
 def starts(root: Tree) -> list[Demand | None]:
     """What an operator where columns end demands of each input; None: it is no such operator for that input."""
     match root.op:
         case Project() as project:
             return [(project.used_columns(), False)]
         case Aggregate(aggregates=aggregates) | GroupingSets(aggregates=aggregates) as aggregate:
-            once = all(
-                (item.call.distinct or AGGREGATE_FUNCTIONS[item.call.function].duplicate_insensitive) and not item.call.volatile
-                for item in aggregates
-            )
-            return [(aggregate.used_columns(), once)]
+            return [(aggregate.used_columns(), all(ignores_duplicates(item.call) for item in aggregates))]
         case SetOp(all=all_, sources=sources):
             return [(column_set(source), not all_) for source in sources]
         case AnyJoin() as join if join.kind.left_only or join.kind is JoinKind.MARK:

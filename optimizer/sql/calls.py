@@ -34,7 +34,7 @@ from optimizer.errors import ExecutionError, many
 from optimizer.sql import dates
 from optimizer.sql.aggregates import bind_aggregate
 from optimizer.sql.arithmetic import combine, double_argument, integer_argument, numeric_argument
-from optimizer.sql.coerce import Operand, as_text, bare, convert
+from optimizer.sql.coerce import Operand, as_text, bare, convert, text_of
 from optimizer.sql.literals import INTERVAL_UNITS, unit_name
 from optimizer.sql.source import suggestion
 
@@ -49,12 +49,7 @@ _TRIED_ON = {**dict.fromkeys(_REGEX, _EMPTY), "strftime": _DAY}  # whether their
 
 def text_argument(binder: ExpressionBinder, node: Any, what: str) -> Scalar:
     """An argument that must be a string; NULL counts as one."""
-    operand = binder.operand(node)
-    if not (is_string(operand.type) or pa.types.is_null(operand.type)):
-        raise binder.source.error(
-            f"{what} needs a string, not {type_name(operand.type)}", operand.node, "convert it with CAST(... AS VARCHAR)"
-        )
-    return convert(binder.source, operand, STRING)
+    return text_of(binder.source, binder.operand(node), what)
 
 
 def _texts(function: str, *parts: str, type: DataType = STRING) -> Handler:

@@ -86,6 +86,15 @@ def convert(source: Source, operand: Operand, type: DataType, lenient: bool = Fa
     return Cast(scalar, type, lenient)
 
 
+def text_of(source: Source, operand: Operand, what: str) -> Scalar:
+    """An operand that must be a string; NULL counts as one."""
+    if not (is_string(operand.type) or pa.types.is_null(operand.type)):
+        raise source.error(
+            f"{what} needs a string, not {type_name(operand.type)}", operand.node, "convert it with CAST(... AS VARCHAR)"
+        )
+    return convert(source, operand, STRING)
+
+
 def as_text(source: Source, operand: Operand) -> Scalar:
     """The operand written as text."""
     if pa.types.is_nested(operand.type) or pa.types.is_binary(operand.type) or operand.type == INTERVAL:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, InList, Literal, Scalar
-from optimizer.algebra.types import DATE, STRING, is_date, is_string, is_timestamp, type_name
-from optimizer.sql.coerce import Operand, bare, comparable, convert, negated, truth
+from optimizer.algebra.types import DATE, is_date, is_timestamp
+from optimizer.sql.coerce import Operand, bare, comparable, negated, text_of, truth
 from optimizer.sql.rows import compare_rows, row_in_list, row_items
 from optimizer.sql.subqueries import compared_with_any, quantified
 
@@ -100,7 +99,7 @@ def _like(binder: ExpressionBinder, node: Any) -> Scalar:
     if isinstance(node, exp.Escape):
         binder.source.only(node, "this", "expression")
         operand = binder.operand(node.expression)
-        scalar = _text(binder, operand, "ESCAPE")
+        scalar = text_of(binder.source, operand, "ESCAPE")
         if not isinstance(scalar, Literal):
             raise binder.source.unsupported("an ESCAPE that is not a constant", operand.node, "write ESCAPE '!'")
         if scalar.value is not None and len(scalar.value) > 1:
@@ -112,17 +111,9 @@ def _like(binder: ExpressionBinder, node: Any) -> Scalar:
             raise binder.source.error("ESCAPE belongs to LIKE", node)
     binder.source.only(node, "this", "expression", "negate")
     word = "like" if isinstance(node, exp.Like) else "ilike"
-    args = [_text(binder, binder.operand(part), word.upper()) for part in (node.this, node.expression)]
+    args = [text_of(binder.source, binder.operand(part), word.upper()) for part in (node.this, node.expression)]
     call = Call(word, (*args, *escape), BOOL)
     return negated(call) if node.args.get("negate") else call
-
-
-def _text(binder: ExpressionBinder, operand: Operand, what: str) -> Scalar:
-    if not (is_string(operand.type) or pa.types.is_null(operand.type)):
-        raise binder.source.error(
-            f"{what} needs a string, not {type_name(operand.type)}", operand.node, "convert it with CAST(... AS VARCHAR)"
-        )
-    return convert(binder.source, operand, STRING)
 
 
 def _is(binder: ExpressionBinder, node: Any) -> Scalar:

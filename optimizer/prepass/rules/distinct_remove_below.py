@@ -12,12 +12,11 @@ Guards  only projections, whose items are not volatile, and unions with ALL lie 
 
 from __future__ import annotations
 
-from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, Project, SetOp
 from optimizer.algebra.rebuild import map_down
-from optimizer.algebra.scalars import AggregateCall
 from optimizer.algebra.trees import Node, Tree
+from optimizer.prepass.demand import ignores_duplicates
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -27,15 +26,11 @@ class DistinctRemoveBelow(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Aggregate(_, items), (below,)) if all(_ignores_duplicates(item.call) for item in items):
+            case Tree(Aggregate(_, items), (below,)) if all(ignores_duplicates(item.call) for item in items):
                 if isinstance(below, Tree):
                     without = without_distinct(below)
                     return None if without is below else Tree(bound.op, (without,))
         return None
-
-
-def _ignores_duplicates(call: AggregateCall) -> bool:
-    return not call.volatile and (call.distinct or AGGREGATE_FUNCTIONS[call.function].duplicate_insensitive)
 
 
 def without_distinct(root: Tree) -> Node:
