@@ -99,46 +99,25 @@ class Claim(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """A goal was searched for the `attempt`-th time, under `limit`."""
+    """A search of a goal began, under `limit`."""
 
     seq: int
     goal: int
-    attempt: int
     limit: Limit
 
 
-class Closing(NamedTuple):
-    """A search of a goal ended. `result`: win, bounded, fail, impossible or abandoned; `cost`: of the best plan."""
-
-    seq: int
-    goal: int
-    result: str
-    cost: float
-    lower: float
-
-
 class Best(NamedTuple):
-    """A cheaper plan was found; `old`: what the best had cost."""
+    """A cheaper plan was found."""
 
     seq: int
     goal: int
     mexpr: int | None
     op: str
     cost: float
-    old: float
 
 
-class Costed(NamedTuple):
-    """The local cost of a physical expression was computed."""
-
-    seq: int
-    goal: int
-    mexpr: int
-    local: float
-
-
-Entry = Skip | Claim | Opening | Closing | Best | Costed
-Kind = TypeVar("Kind", Skip, Claim, Opening, Closing, Best, Costed)
+Entry = Skip | Claim | Opening | Best
+Kind = TypeVar("Kind", Skip, Claim, Opening, Best)
 
 _PROOFS = {
     "win": "its cheapest plan is known",
@@ -209,22 +188,18 @@ class _Bookkeeper:
         goal = event["goal"]
         limit = self._limits[goal] = self._passed_down(event["limit"])
         self._open.append(goal)
-        self.entries.append(Opening(event["seq"], goal, event["attempt"], limit))
+        self.entries.append(Opening(event["seq"], goal, limit))
 
     def _read_goal_close(self, event: Event) -> None:
         goal = event["goal"]
         if goal in self._open:
             self._open.remove(goal)
-        self.entries.append(Closing(event["seq"], goal, event["result"], event["cost"], event["lower"]))
         self._claim(event, event["lower"], _PROOFS[event["result"]])
 
     def _read_best(self, event: Event) -> None:
         goal = event["goal"]
         self._best[goal] = event["cost"], event["mexpr"], goal not in self._limits
-        self.entries.append(Best(event["seq"], goal, event["mexpr"], event["op"], event["cost"], event["old"]))
-
-    def _read_cost(self, event: Event) -> None:
-        self.entries.append(Costed(event["seq"], event["goal"], event["mexpr"], event["local"]))
+        self.entries.append(Best(event["seq"], goal, event["mexpr"], event["op"], event["cost"]))
 
     def _read_prune(self, event: Event) -> None:
         goal, split, mexpr = event["goal"], event.get("split"), event["mexpr"]

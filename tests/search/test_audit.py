@@ -16,7 +16,7 @@ from optimizer.algebra.logical import Filter, Limit, Values
 from optimizer.algebra.scalars import Literal
 from optimizer.algebra.trees import Tree
 from optimizer.audit.audit import AuditReport, audit
-from optimizer.audit.ledger import Best, Claim, Closing, Costed, Ledger, Opening, Skip
+from optimizer.audit.ledger import Best, Claim, Ledger, Opening, Skip
 from optimizer.cost.arrow import ArrowCost
 from optimizer.engines.arrow import COST_MODELS
 from optimizer.joins.set_table import SetTable
@@ -318,7 +318,7 @@ def test_entries_follow_the_trace() -> None:
     ledger = Ledger(trace.events)
     assert [entry.seq for entry in ledger.entries] == sorted(entry.seq for entry in ledger.entries)
     kinds = Counter(event["kind"] for event in trace.events)
-    for kind, entry in (("prune", Skip), ("goal_open", Opening), ("goal_close", Closing), ("best", Best), ("cost", Costed)):
+    for kind, entry in (("prune", Skip), ("goal_open", Opening), ("best", Best)):
         assert sum(1 for _ in ledger.all(entry)) == kinds[kind] > 0
     claims = [claim for claim in ledger.all(Claim) if search.root is not None and claim.goal == search.root.id]
     assert [claim.lower for claim in claims] == sorted(claim.lower for claim in claims)
@@ -337,8 +337,8 @@ def test_a_restart_makes_entries_void() -> None:
     ]
     ledger = Ledger([{"seq": i, **event} for i, event in enumerate(events)])
     assert [claim.lower for claim in ledger.all(Claim)] == [7.0]
-    assert len(ledger.entries) == 5
-    assert len(ledger.valid()) == 2
+    assert len(ledger.entries) == 3
+    assert len(ledger.valid()) == 1
 
 
 def test_an_audit_says_so_where_the_memo_may_not_hold_everything() -> None:
