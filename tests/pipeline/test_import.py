@@ -669,3 +669,28 @@ def test_orc(importer, tmp_path):
     assert counts["tables"]["t"]["kept"] == 5
     expected = rows.set_column(1, "moment", rows["moment"].cast(pa.timestamp("us")))
     assert [str(row) for row in ds.dataset(folder / "t").to_table().to_pylist()] == [str(row) for row in expected.to_pylist()]
+
+
+def test_old_days_and_fractions_in_orc(importer, tmp_path):
+    """Arrow's writer notes no calendar, and counts fractions before 1970 down; it cannot read beyond its nanoseconds itself."""
+    days = [date(1, 1, 1), date(1582, 10, 4), date(1582, 10, 14), date(2020, 1, 1)]
+    near = [datetime(1969, 12, 31, 23, 59, 59, 500000), datetime(1700, 1, 1, 0, 0, 0, 1), None, datetime(2020, 1, 1)]
+    far = [datetime(1, 1, 1), datetime(1422, 6, 3), datetime(1582, 10, 14), datetime(9999, 12, 31)]
+    (tmp_path / "shop" / "some").mkdir(parents=True)
+    stored = {"near": (days, near), "far": ([None] * 4, far), "some/0": (days, near)}
+    stored["some/1"] = (days, [*far[:3], datetime(1500, 1, 1, 0, 0, 0, 500000)])
+    for name, (d, at) in stored.items():
+        columns = [pa.array(d, pa.date32()), pa.array(at, pa.timestamp("us")), pa.array(at, pa.timestamp("us", "UTC"))]
+        orc.write_table(pa.table([*columns, at], ["d", "at", "zoned", "text"]), str(tmp_path / "shop" / f"{name}.orc"))
+    (tmp_path / "shop" / "schema.sql").write_text("create table near (text varchar); create table some (d date);")
+    folder, counts = importer(tmp_path / "shop")
+    for name in ("near", "some"):
+        found = [(row["d"], row["at"], row["zoned"]) for row in rows(folder, name)]
+        assert found == [(day, at, at) for day, at in zip(days, near, strict=True)]
+    assert rows(folder, "near")[0]["text"] == "1969-12-31 23:59:59.5"
+    assert [row["zoned"] for row in rows(folder, "far")] == [row["at"] for row in rows(folder, "far")] == [*far[:2], far[3]]
+    assert rejects(folder, "far") == {
+        ("far.orc", 3, None, "a day from 5 to 24 October 1582, in a file that does not say its calendar")
+    }
+    [(label, reason)] = counts["damaged"].items()
+    assert label == str(tmp_path / "shop" / "some" / "1.orc") and "(java.lang.IllegalArgumentException: nanos > 9" in reason

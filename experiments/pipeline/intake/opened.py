@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 
-from experiments.pipeline.intake.prepare import damage
+from experiments.pipeline.intake.prepare import CPP, damage
 from experiments.pipeline.intake.sources import Source, Values, partition_values, redacted
 from experiments.pipeline.intake.values import literal, quoted, read_type, stored_type
 from experiments.pipeline.spark.errors import PipelineError, causes, explain, is_sparks
@@ -27,6 +27,10 @@ SMALL = 32 << 20  # bytes that this process has looked at sooner than Spark woul
 BATCH = 64  # files of one query: a plan grows with each
 PLACE_BITS = 33  # of a monotonically increasing id: the place in its partition, whose number is the rest
 _UNREACHED = r"\S*(Access|Connect|Host|Socket|Timeout|Interrupted|AWS|BlockMissing|FileNotFound)\w*Exception"
+# how ORC is to read days of files that do not say their calendar; it then shifts ten days to these
+_AS_WRITTEN = {"orc.proleptic.gregorian.default": "true"}
+_SHIFTED = "DATE'1582-10-15' AND DATE'1582-10-24'"
+_CALENDAR = "a day from 5 to 24 October 1582, in a file that does not say its calendar"
 Result = TypeVar("Result")
 Read = Callable[[Sequence[str]], DataFrame]
 
@@ -69,12 +73,13 @@ def open_typed(spark: SparkSession, format: str, label: str, path: str) -> Opene
     """A Parquet or ORC file. Raises PipelineError when it is none."""
     try:
         if format == "orc":
-            schema = orc.ORCFile(path).schema
+            file = orc.ORCFile(path)
+            schema, unsaid = file.schema, file.writer == CPP
             zoned = set(schema.names)
         else:
             with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
                 schema, leaves = file.schema_arrow, [file.schema.column(i) for i in range(len(file.schema))]
-            zoned = {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
+            unsaid, zoned = False, {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
     except PermissionError as error:
         raise PipelineError(f"cannot read {label}: permission denied") from error
     except (pa.ArrowException, OSError) as error:
@@ -89,9 +94,12 @@ def open_typed(spark: SparkSession, format: str, label: str, path: str) -> Opene
         read_as = {name: read_type(types[name]) for name in there}
         moments = {name for name in zoned & read_as.keys() if read_as[name] == "timestamp_ntz"}
         columns = ", ".join(f"{quoted(name)} {'timestamp' if name in moments else read_as[name]}" for name in there)
-        frame = reader(spark).format(format).schema(columns or "_none string").load(to_read(path))
+        source = reader(spark).format(format).options(**_AS_WRITTEN if unsaid else {})
+        frame = source.schema(columns or "_none string").load(to_read(path))
         values = {name: f"CAST({quoted(name)} AS timestamp_ntz)" if name in moments else quoted(name) for name in there}
-        return _selected(frame, [values.get(name, literal(None)) for name in names])
+        days = [f"CAST({quoted(name)} AS date) BETWEEN {_SHIFTED}" for name in there if pa.types.is_temporal(types[name])]
+        broken = f"CASE WHEN {' OR '.join(days)} THEN {literal(_CALENDAR)} END" if unsaid and days else literal(None)
+        return _selected(frame, [values.get(name, literal(None)) for name in names], broken)
 
     return Opened(label, types, read)
 
@@ -118,8 +126,8 @@ def open_table(spark: SparkSession, table: Source, some: Sequence[str] = ()) -> 
     return Opened(table.label, types, lambda names: _selected(frame, list(map(quoted, names))), numbered=False)
 
 
-def _selected(frame: DataFrame, values: Sequence[str]) -> DataFrame:
-    return frame.selectExpr(*numbered(values), f"{literal(None)} AS _broken", f"{literal(None)} AS _line")
+def _selected(frame: DataFrame, values: Sequence[str], broken: str = literal(None)) -> DataFrame:
+    return frame.selectExpr(*numbered(values), f"{broken} AS _broken", f"{literal(None)} AS _line")
 
 
 def listed(spark: SparkSession, table: Source) -> Source:

@@ -1,22 +1,28 @@
 """Files that Spark cannot read as they are, made into ones that it can.
 
-Arrow files become Parquet, text of another encoding UTF-8, with a byte that is no UTF-8 for each that is no text.
+Arrow files become Parquet, text of another encoding UTF-8, with a byte that is no UTF-8 for each that is no text. So do ORC
+files that Arrow, or another program with ORC's C++ library, wrote with dates or timestamps, as far as Arrow can read them: that
+notes no calendar, and Spark takes days before 1582-10-15 for ones of another; nor can it read Arrow's fractions before 1970.
 """
 
 from __future__ import annotations
 
 import codecs
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
 from executor.atomic import make_folder
 from experiments.pipeline.spark.errors import PipelineError
 
+CPP = "ORC_CPP"  # the writer in a file of ORC's C++ library
 _BLOCK = 1 << 20
+_PARQUET = ".parquet"
 _NONE = "\udcff"  # becomes the byte FF
 
 
@@ -27,6 +33,8 @@ def is_needed(format: str, encoding: str) -> bool:
 
 def prepare(source: Path | str, target: Path, format: str, encoding: str) -> Path | str:
     """`target`, written unless it is there, or `source` where that can be read. Raises PipelineError for a damaged file."""
+    if format == "orc" and str(source).startswith("/"):
+        return _readable_orc(source, target.with_suffix(_PARQUET))
     if not is_needed(format, encoding):
         return source
     if target.exists():
@@ -44,12 +52,32 @@ def prepare(source: Path | str, target: Path, format: str, encoding: str) -> Pat
     return partial.rename(target)
 
 
+def read_as(label: str, path: str, format: str) -> str:
+    """The format of the prepared file `path`."""
+    return "parquet" if format == "arrow" or (format == "orc" and path != label and path.endswith(_PARQUET)) else format
+
+
 def damage(label: str, format: str, error: Exception) -> str:
     """What to say of a file that cannot be read."""
     said = [line.strip() for line in str(error).splitlines()]
     causes = [line.partition(": ")[2] for line in said if line.startswith("Caused by: ") and "FAILED_READ_FILE" not in line]
     reason = (causes[-1] if causes else said[0]).split(". Detail:")[0].rstrip(".")[:200]
     return f"{label} is damaged, incomplete or no {format} file ({reason})\nwrite it again, or leave it out"
+
+
+def _readable_orc(source: Path | str, target: Path) -> Path | str:
+    if target.exists():
+        return target
+    partial = target.with_name(f".{target.name}")
+    with suppress(pa.ArrowException, OSError):  # beyond Arrow's nanoseconds, say: Spark reads it, or says what is wrong
+        file = orc.ORCFile(source)
+        if file.writer == CPP and any(map(pa.types.is_temporal, file.schema.types)):
+            make_folder(target.parent)
+            with pq.ParquetWriter(partial, file.schema) as writer:
+                for i in range(file.nstripes):
+                    writer.write_batch(file.read_stripe(i))
+            return partial.rename(target)
+    return source
 
 
 def _to_parquet(source: Path, target: Path) -> None:

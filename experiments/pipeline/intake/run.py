@@ -19,9 +19,9 @@ from experiments.pipeline.spark.publish import Plan
 from experiments.pipeline.spark.session import Say, Start, configured
 
 STAGE = "import"
-VECTORIZED = "spark.sql.parquet.enableVectorizedReader"
+VECTORIZED = ("spark.sql.parquet.enableVectorizedReader", "spark.sql.orc.enableVectorizedReader")
 _CONF = {
-    VECTORIZED: "true",
+    **dict.fromkeys(VECTORIZED, "true"),
     "spark.sql.legacy.parquet.nanosAsLong": "true",
     "spark.sql.files.minPartitionNum": "1",
     "spark.sql.ansi.enabled": "true",

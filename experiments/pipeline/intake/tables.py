@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -23,7 +24,7 @@ from experiments.pipeline.intake.declared import Declared, declared_tables, sche
 from experiments.pipeline.intake.json_files import json_records, open_json
 from experiments.pipeline.intake.keys import check_constraints
 from experiments.pipeline.intake.opened import Opened, batches, damaged_file, listed, open_table, open_typed, reading
-from experiments.pipeline.intake.prepare import damage, prepare
+from experiments.pipeline.intake.prepare import damage, prepare, read_as
 from experiments.pipeline.intake.raw import Facts, RawTable
 from experiments.pipeline.intake.request import ImportRequest, Plan, read_inputs
 from experiments.pipeline.intake.resolve import resolve, undeclared
@@ -40,6 +41,9 @@ from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.dataset import open_dataset
 from optimizer.errors import many
+
+# damage seen where single values (places in a dictionary, fractions of a second) are taken out of columns, without their file
+_OF_COLUMNS = "ArrayIndexOutOfBounds|nanos > 999999999"
 
 
 class _BadFiles(Exception):
@@ -72,9 +76,9 @@ class Tables:
                     table = tables[place[label]]
                     others = self._unreadable(place[label], table) if self.damaged else {}  # a second one: there may be many
                     self._put_aside({label: damage(label, table.format, error), **others}, tables)
-                elif "ArrayIndexOutOfBounds" in str(error) and self.spark.conf.get(VECTORIZED) == "true":
-                    # places in a dictionary are looked up by whoever reads its columns, which does not know the file; rows do
-                    self.spark.conf.set(VECTORIZED, "false")
+                elif re.search(_OF_COLUMNS, str(error)) and self.spark.conf.get(VECTORIZED[0]) == "true":
+                    for name in VECTORIZED:
+                        self.spark.conf.set(name, "false")
                 else:
                     raise
 
@@ -165,7 +169,7 @@ class Tables:
                         case "json":
                             records[label] = json_records(self.spark, label, path)
                         case format:
-                            opened.append(open_typed(self.spark, "orc" if format == "orc" else "parquet", label, path))
+                            opened.append(open_typed(self.spark, read_as(label, path, format), label, path))
                 except PipelineError as error:
                     trouble[label] = str(error)
             for some in batches(list(records.items())):
@@ -191,8 +195,8 @@ class Tables:
         """The files that Spark cannot read, with the reason; each read alone, sooner than all anew after each of them."""
         self.say(f"{table.name}: files are damaged; reading each alone")
         found: dict[str, str] = {}
-        format = {"csv": "text", "json": "text", "orc": "orc"}.get(table.format, "parquet")
         for label, path in self._prepared(number, table, found).items():
+            format = "text" if table.format in ("csv", "json") else read_as(label, path, table.format)
             try:
                 reader(self.spark).format(format).load(to_read(path)).write.format("noop").mode("overwrite").save()
             except Exception as error:

@@ -106,7 +106,7 @@ def _if(condition: str, value: str) -> str:
 def _from_stored(value: str, stored: DataType, type: DataType) -> str:
     to = _spark_type(type)
     there = f"try_cast({value} AS {to})"
-    if kinds.is_timestamp(stored) and stored.unit == "ns" and kinds.is_timestamp(type):  # read as a count of nanoseconds
+    if kinds.is_timestamp(stored) and stored.unit == "ns":  # read as a count of nanoseconds
         return _if(f"pmod({value}, 1000) = 0", f"CAST(timestamp_micros(({value} - pmod({value}, 1000)) div 1000) AS {to})")
     if kinds.is_binary(stored) and kinds.is_string(type):
         return _if(f"is_valid_utf8(CAST({value} AS string))", f"CAST({value} AS string)")
