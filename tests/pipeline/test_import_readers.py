@@ -53,7 +53,7 @@ def read_csv(request, spark, tmp_path, monkeypatch):
 
 def test_csv(read_csv):
     """Byte order mark, line ends, quotes, newlines in fields, blank lines, rows of another length, quotes left open."""
-    bom, open_, closed, stray, single, late, header, wide = read_csv(
+    bom, open_, closed, stray, single, late, header, wide, empty, spaces, breaks, nulls = read_csv(
         b'\xef\xbb\xbfa,b\r\n1,"x"\r\n\r\n2\r\n"3,","say ""hi"""\r\n4,5,6\r\n,\r\n7,z',
         b'a,b\n1,x\n2,"open\n3,y\n4,z\n',
         b'a,b\n1,x\n2,"closed\n"\n3,"in 5"" pipes\n"\n',
@@ -62,6 +62,10 @@ def test_csv(read_csv):
         b"\n\na\n1\n",  # but for those before the names
         b'"a\nb",c\n1,2\n',
         b'c,"a\n""b"\n1,2\n',
+        b"a,b\n1,x\n\0\0\0\0\n\001\n\n2,y\n \n\x1a",
+        b"a\n \n\n1\n\t\n",
+        b'a,b\n1,"x\ny"\n \n\n2,y\n',
+        b'\na\n"x\n\ny"\n""\n\nz\n',
     )
     assert bom == [("1", "x"), "not 2 fields: 2", ("3,", 'say "hi"'), "not 2 fields: 4,5,6", (None, None), ("7", "z")]
     assert open_ == [("1", "x"), "a quote is opened and never closed: 2,open\n3,y\n4,z\n"]
@@ -69,6 +73,21 @@ def test_csv(read_csv):
     assert stray == [("1", '5" pipe'), ("2", "y")]
     assert single == [("1",), (None,), ("2",)] and late == [("1",)]
     assert header == [("1", "2")] and wide == [("1", "2")]
+    bad = "not 2 fields: "
+    assert empty == [("1", "x"), f"{bad}\0\0\0\0", f"{bad}\1", ("2", "y"), f"{bad} ", f"{bad}\x1a"]
+    assert spaces == [(" ",), (None,), ("1",), ("\t",)]
+    assert breaks == [("1", "x\ny"), f"{bad} ", ("2", "y")]
+    assert nulls.endswith(
+        '11.csv, line 7: this empty line is a NULL, which is not read where values have line breaks\nwrite "" for a NULL'
+    )
+
+
+def test_csv_rows_of_nulls_between_blanks(read_csv):
+    """Spark's reader leaves out lines of nothing up to U+0020."""
+    for delimiter in "\t \x01":
+        lines = ["", "a_b", "_", "1_x", "", "_", '2_"y_"', "_"]
+        (found,) = read_csv("\n".join(lines).replace("_", delimiter).encode(), delimiter=delimiter)
+        assert found == [(None, None), ("1", "x"), (None, None), ("2", f"y{delimiter}"), (None, None)]
 
 
 def test_csv_line_breaks_in_quotes(read_csv):

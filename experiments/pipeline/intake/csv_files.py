@@ -2,7 +2,8 @@
 
 Lines are looked at first: whether a quote is left open in one, so that rows go over lines and Spark has to read the file in one
 piece; whether a quote is left open at the end of the file; and whether all bytes are text. A field is NULL when it is empty,
-quoted or not, as in DuckDB, or equal to the option `null`. Blank lines are no rows, except in a file of one column.
+quoted or not, as in DuckDB, or equal to the option `null`. Empty lines are no rows, except NULLs in a file of one
+column; a line of blanks is a row with one field.
 """
 
 from __future__ import annotations
@@ -31,16 +32,19 @@ from optimizer.catalog.delimiters import name_of, rival
 from optimizer.errors import many
 
 _OPEN = "a quote is opened and never closed"
+_FAINT = bytes(range(0x21))
 _AT = F.monotonically_increasing_id
 
 
 class Looked(NamedTuple):
-    """What lines say of their file: quotes go `over` them, one is left `open` at the end, bytes are no text (`marked`); the
-    `first` line that is not blank, its place `at` from 0, and the `last` one; both are None where all are blank."""
+    """What lines say of their file: quotes go `over` them, one is left `open` at the end, bytes are no text (`marked`), some are
+    `faint`: not empty, but with nothing beyond U+0020, such as tabs; the `first` line that is not of blanks, its place `at`
+    from 0, and the `last` one that is not empty; both are None where all are."""
 
     over: bool = False
     open: bool = False
     marked: bool = False
+    faint: bool = False
     first: str | None = None
     at: int = -1
     last: str | None = None
@@ -72,13 +76,15 @@ class CsvFiles:
         bare = F.col("value") if self.escape is None else F.regexp_replace("value", re.escape(self.escape) + ".", "")
         odd = (F.length(bare) - F.length(F.replace(bare, F.lit(self.quote), F.lit("")))) % 2
         lines = union([self._lines(path).select(F.lit(label).alias("file"), "*") for label, path in files.items()])
-        looked = lines.select("file", "value", odd.alias("odd"), _AT().alias("id")).where("trim(value) <> ''")
+        looked = lines.select("file", "value", odd.alias("odd"), _AT().alias("id")).where("value <> ''")
+        place = F.when(F.trim("value") != "", F.col("id"))
         found = looked.groupBy("file").agg(
             (F.max("odd") == 1).alias("over"),
             (F.sum("odd") % 2 == 1).alias("open"),
             F.bool_or(~F.is_valid_utf8("value")).alias("marked"),
-            F.min_by("value", "id").alias("first"),
-            F.min("id").bitwiseAND((1 << PLACE_BITS) - 1).alias("at"),
+            F.bool_or(F.col("value").rlike(r"^[\x00-\x20]+$")).alias("faint"),
+            F.min_by("value", place).alias("first"),
+            F.min(place).bitwiseAND((1 << PLACE_BITS) - 1).alias("at"),
             F.max_by("value", "id").alias("last"),
         )
         return dict.fromkeys(files, Looked()) | {file: Looked(*looked) for file, *looked in found.collect()}
@@ -90,9 +96,11 @@ class CsvFiles:
             return Looked()
         bare = lines if self.escape is None else (re.sub(re.escape(self.escape).encode() + b".", b"", line) for line in lines)
         odd = sum(line.count(self.quote.encode()) % 2 for line in bare)
-        last = next(line for line in reversed(lines) if line.strip(b" "))
+        last = next(line for line in reversed(lines) if line)
         marked = content.decode(errors="ignore").encode() != content
-        return Looked(odd > 0, odd % 2 == 1, marked, lines[at].decode(errors="replace"), at, last.decode(errors="replace"))
+        faint = any(line and not line.strip(_FAINT) for line in lines)
+        first = lines[at].decode(errors="replace")
+        return Looked(odd > 0, odd % 2 == 1, marked, faint, first, at, last.decode(errors="replace"))
 
     def open(self, label: str, path: str, looked: Looked, declared: Sequence[str]) -> Opened:
         """The file. `declared`: names for the columns of files without a header. Raises PipelineError."""
@@ -106,18 +114,21 @@ class CsvFiles:
                 f"{label} has no header: --schema with CREATE TABLE names the columns of each table, in their order"
             )
         check_distinct(label, names)
+        if len(names) == 1 and looked.over:
+            self._check_no_nulls(label, path, delimiter)
         read: Read = partial(self._rows, path, delimiter, looked, names)
-        if len(names) == 1 and not looked.over:
-            read = partial(self._one_column, path, delimiter, looked.at if self.header else -1)
         return Opened(label, dict.fromkeys(names), read, marked=looked.marked)
 
     def _rows(self, path: str, delimiter: str, looked: Looked, names: Sequence[str], wanted: Sequence[str]) -> DataFrame:
         columns = [f"c{i}" for i in range(len(names))]
-        options = self._options(delimiter, looked.over, header=self.header, columnPruning=False)
-        if looked.over and (end := self._line_end_elsewhere(path) if "://" in path else _line_end(path)) is not None:
-            options["lineSep"] = end  # else Spark takes every line break in quotes for the first one
         schema = ", ".join(f"{column} string" for column in [*columns, "_bad"])
-        frame = reader(self.spark).options(**options).schema(schema).csv(to_read(path))
+        if not looked.over and (looked.faint or len(names) == 1):
+            frame = self._split(path, delimiter, looked.at if self.header else -1, schema, len(names))
+        else:
+            options = self._options(delimiter, looked.over, header=self.header, columnPruning=False)
+            if looked.over and (end := self._line_end_elsewhere(path) if "://" in path else _line_end(path)) is not None:
+                options["lineSep"] = end  # else Spark takes every line break in quotes for the first one
+            frame = reader(self.spark).options(**options).schema(schema).csv(to_read(path))
         broken, line = F.when(F.col("_bad").isNotNull(), _not(len(names))), F.col("_bad")
         if looked.over:
             broken = broken.when(F.col(columns[-1]).endswith("\r"), "lines that end in more than one way")
@@ -133,13 +144,29 @@ class CsvFiles:
         frame = frame.withColumns({"_broken": broken, "_line": line})
         return frame.selectExpr(*numbered([self._value(columns[names.index(name)]) for name in wanted]), "_broken", "_line")
 
-    def _one_column(self, path: str, delimiter: str, header: int, wanted: Sequence[str]) -> DataFrame:
-        """Lines, of which Spark's reader of CSV would leave out the blank ones; those after the header, -1 if there is none."""
-        parsed = F.from_csv("value", "c0 string, _bad string", self._options(delimiter))
+    def _split(self, path: str, delimiter: str, header: int, schema: str, columns: int) -> DataFrame:
+        """Rows of lines, of which Spark's reader of CSV would leave out the faint ones; those after the header, -1 if there is
+        none."""
         lines = self._lines(path).withColumn("_at", _AT()).where(F.col("_at") > header)
-        lines = lines.withColumn("row", F.when(F.col("value") != "", parsed))
-        values = numbered([self._value("row.c0")] if wanted else [])
-        return lines.selectExpr(*values, f"CASE WHEN row._bad IS NOT NULL THEN '{_not(1)}' END AS _broken", "row._bad AS _line")
+        if columns > 1:
+            lines = lines.where("value <> ''")
+        return lines.select(
+            F.when(F.col("value") != "", F.from_csv("value", schema, self._options(delimiter))).alias("row")
+        ).select("row.*")
+
+    def _check_no_nulls(self, label: str, path: str, delimiter: str) -> None:
+        """Raises PipelineError for an empty line outside of quotes in a file of one column, which Spark leaves out where rows go
+        over lines."""
+        lines = (f"{row['value']}\n" for row in self._lines(path).toLocalIterator())
+        rows = csv.reader(lines, **self._form(delimiter))
+        with suppress(csv.Error):  # a field beyond the reader's size limit
+            if self.header:
+                next(filter(None, rows), None)
+            if any(not row for row in rows):
+                raise PipelineError(
+                    f"{label}, line {rows.line_num}: this empty line is a NULL, which is not read where values have line breaks\n"
+                    'write "" for a NULL'
+                )
 
     def _value(self, column: str) -> str:
         nulls = ["", *([self.options["null"]] if "null" in self.options else [])]
@@ -189,8 +216,10 @@ class CsvFiles:
 
     def _fields(self, text: str, delimiter: str) -> list[str]:
         """Of a row; the last one ends with a line break where a quote is left open in it."""
-        form: Any = {"delimiter": delimiter, "quotechar": self.quote, "escapechar": self.escape, "doublequote": not self.escape}
-        return next(csv.reader(io.StringIO(f"{text}\n", newline=""), **form))
+        return next(csv.reader(io.StringIO(f"{text}\n", newline=""), **self._form(delimiter)))
+
+    def _form(self, delimiter: str) -> dict[str, Any]:
+        return {"delimiter": delimiter, "quotechar": self.quote, "escapechar": self.escape, "doublequote": not self.escape}
 
 
 def _check_delimiter(label: str, delimiter: str, name: str, value: str | None) -> None:
