@@ -232,10 +232,18 @@ def test_json_zeros_keep_their_sign(read_json):
 
 
 def test_json_files_that_cannot_be_read(read_json):
-    texts = ['[{"a": 1}, {"a": ', '[{"a": 1}', '[{"a": 1}] x', '[{"a": 1} {"a": 2', "hello", '[{"a": 1, "a": 2}]']
+    texts = ['[{"a": 1}, {"a": ', '[{"a": 1}', '[{"a": 1}] x', '[{"a": 1} {"a": 2', '[{"a": 1, "a": 2}]', '{"a": 1,']
     assert all("is no JSON: cut off, more after its array, or a key twice" in one for one in read_json(*texts))
     huge, long = read_json('[{"a": 1e400}]', '[{"a": 1},\n{"a": 1234567890123456789012345678901234567890}]')
     assert "has a number too large for a DOUBLE" in huge and "has a whole number of more than 38 digits" in long
+    for text in (b'[{"a":"caf\xe9"},{"a":"x"}]\n', b'{"a":\n"caf\xe9"}'):
+        assert "0.json has bytes that are no text in this encoding\n" in read_json(text)[0]
+
+
+def test_a_bad_first_line_of_json_is_rejected_as_others_are(read_json):
+    texts = [b"null", b"1", b'{"a":1} // c', b"[1]", b"hello", b'{"a":"caf\xe9"}', b'{"a":"caf\xe9', b'{"a":{"b":1}']
+    for text, found in zip(texts, read_json(*(text + b'\n{"a":2}\n' for text in texts)), strict=True):
+        assert len(found) == 2 and found[0].endswith(f": {text.decode(errors='replace')}") and found[1] == ("2",), text
 
 
 def test_json_lines_that_are_rejected_say_nothing_of_types(spark, tmp_path):

@@ -22,30 +22,40 @@ from experiments.pipeline.spark.paths import reader, to_read
 
 _BLANK = " \t\r\n\ufeff"
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_NO_TEXT = "bytes that are no text in this encoding"
 _MARK = 20201119  # after a record: nothing else may be there
 
 
 def json_records(spark: SparkSession, label: str, path: str) -> DataFrame:
-    """`value`: the records of a file, a text each. Raises PipelineError for a file that is to be one value and is none."""
+    """`value`: the records of a file, a text each. Raises PipelineError for a file that is to be one value and is none.
+
+    Records go over lines where the first line, which is text, leaves an object or an array open; where it is all there is and
+    begins with an array, that has the records."""
     lines = _text(spark, path)
-    start, end = lines.select(F.left("value", F.lit(1)), F.right("value", F.lit(1))).head() or ("{", "}")
-    if end == "}" and start != "[":
-        return lines
+    start, bare = F.left("value", F.lit(1)), F.regexp_replace("value", _STRING, "")
+    opened = F.length(F.regexp_replace(bare, r"[^\[{]", "")) > F.length(F.regexp_replace(bare, r"[^\]}]", ""))
+    alone = opened & F.is_valid_utf8("value") & ~F.endswith("value", F.lit("}"))
+    match lines.select(start, F.when(start == "{", alone).otherwise(opened)).head(2):
+        case [("[", True), *_] | [("{", True), *_] | [("[", _)]:
+            pass
+        case _:
+            return lines
     whole = _text(spark, path, whole=True)
-    texts = whole.select(_marked(_joined(F.col("value"))).alias("all"), _unfit(F.col("value")).alias("unfit"))
+    unfit = F.when(~F.is_valid_utf8("value"), _NO_TEXT).otherwise(_unfit(F.col("value")))
+    texts = whole.select(_marked(_joined(F.col("value"))).alias("all"), unfit.alias("unfit"))
     try:
         fine = texts.select(F.coalesce(F.try_variant_get("all", "$[1]", "int") == _MARK, F.lit(False)), "unfit").head()
     except Exception as error:
         if "VARIANT_SIZE_LIMIT" in str(error) or "VARIANT_CONSTRUCTOR_SIZE_LIMIT" in str(error):
             raise PipelineError(f"{label} is one value of more than 128 MB; write its records one a line") from error
         raise
+    if fine is not None and fine[1]:
+        raise PipelineError(f"{label} has {fine[1]}\nrecords one a line are checked one by one")
     if fine is not None and not fine[0]:
         raise PipelineError(
             f"{label} is no JSON: cut off, more after its array, or a key twice in a record\n"
             "records one a line are checked one by one"
         )
-    if fine is not None and fine[1]:
-        raise PipelineError(f"{label} has {fine[1]}\nrecords one a line are checked one by one")
     return texts.select(F.explode(F.try_variant_get("all", "$[0]", "array<variant>"))).select(F.to_json("col").alias("value"))
 
 
@@ -116,7 +126,7 @@ def _reason(text: Column, record: Column) -> Column:
     keys = F.map_keys(F.from_json(text, "map<string,string>", {"allowSingleQuotes": "false"}))
     twice = F.coalesce(F.size(keys) > F.size(F.array_distinct(keys)), F.lit(False))
     return (
-        F.when(~F.is_valid_utf8(text), "bytes that are no text in this encoding")
+        F.when(~F.is_valid_utf8(text), _NO_TEXT)
         .when(alone & (F.left(text, F.lit(1)) != "{"), "not a JSON object")
         .when(alone, _unfit(text))
         .when(twice, "a key is there twice")
