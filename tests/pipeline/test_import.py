@@ -280,6 +280,22 @@ def test_a_damaged_file_among_many(importer, tmp_path, monkeypatch, ending, text
         importer(tmp_path / "t" / f"1.{ending}", name="alone")
 
 
+def test_colons_in_paths(importer, tmp_path):
+    """Hadoop takes what is before one for the scheme of a URI."""
+    shop = tmp_path / "at 10:00"
+    (shop / "t" / "k=a:b").mkdir(parents=True)
+    (shop / "u").mkdir()
+    (shop / "t" / "k=a:b" / "2024-01-01T10:00:00.csv.gz").write_bytes(gzip.compress(b"a\n1\n"))
+    orc.write_table(pa.table({"a": [2]}), str(shop / "x:y.orc"))
+    pq.write_table(pa.table({"a": range(1000)}), shop / "u" / "1:0.parquet", compression="none", write_page_checksum=True)
+    data = bytearray((shop / "u" / "1:0.parquet").read_bytes())
+    data[200] ^= 1
+    (shop / "u" / "1:1.parquet").write_bytes(data)
+    folder, counts = importer(shop)
+    assert rows(folder, "t") == [{"a": 1, "k": "a:b"}] and rows(folder, "x:y") == [{"a": 2}] and len(rows(folder, "u")) == 1000
+    assert counts["damaged"].keys() == {str(shop / "u" / "1:1.parquet")}
+
+
 def test_many_damaged_files_are_found_in_three_readings(importer, tmp_path, monkeypatch):
     read_all, readings = Tables._made, []
     monkeypatch.setattr(Tables, "_made", lambda self, tables: readings.append(tables) or read_all(self, tables))

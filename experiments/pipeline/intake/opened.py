@@ -26,7 +26,7 @@ from optimizer.algebra.columns import DataType
 SMALL = 32 << 20  # bytes that this process has looked at sooner than Spark would
 BATCH = 64  # files of one query: a plan grows with each
 PLACE_BITS = 33  # of a monotonically increasing id: the place in its partition, whose number is the rest
-_UNREACHED = r"\S*(Access|Connect|Host|Socket|Timeout|Interrupted|AWS|BlockMissing|FileNotFound)\w*Exception"
+_UNREACHED = r"\S*(Access|Connect|Host|Socket|Timeout|Interrupted|AWS|BlockMissing|FileNotFound|URISyntax)\w*Exception"
 # how ORC is to read days of files that do not say their calendar; it then shifts ten days to these
 _AS_WRITTEN = {"orc.proleptic.gregorian.default": "true"}
 _SHIFTED = "DATE'1582-10-15' AND DATE'1582-10-24'"

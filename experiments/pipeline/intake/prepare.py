@@ -3,6 +3,7 @@
 Arrow files become Parquet, text of another encoding UTF-8, with a byte that is no UTF-8 for each that is no text. So do ORC
 files that Arrow, or another program with ORC's C++ library, wrote with dates or timestamps, as far as Arrow can read them: that
 notes no calendar, and Spark takes days before 1582-10-15 for ones of another; nor can it read Arrow's fractions before 1970.
+A file with a colon in its path, which Hadoop takes for a URI, gets a link without one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
 from executor.atomic import make_folder
+from experiments.pipeline.intake.sources import COMPRESSED
 from experiments.pipeline.spark.errors import PipelineError
 
 CPP = "ORC_CPP"  # the writer in a file of ORC's C++ library
@@ -32,11 +34,14 @@ def is_needed(format: str, encoding: str) -> bool:
 
 
 def prepare(source: Path | str, target: Path, format: str, encoding: str) -> Path | str:
-    """`target`, written unless it is there, or `source` where that can be read. Raises PipelineError for a damaged file."""
-    if format == "orc" and str(source).startswith("/"):
-        return _readable_orc(source, target.with_suffix(_PARQUET))
+    """`target`, maybe with an ending, made unless it is there, or `source` where that can be read.
+
+    Raises PipelineError for a damaged file."""
+    local = str(source).startswith("/")
+    if format == "orc" and local and (made := _readable_orc(source, target.with_suffix(_PARQUET))) is not None:
+        return made
     if not is_needed(format, encoding):
-        return source
+        return _linked(Path(source), target) if local and ":" in str(source) else source
     if target.exists():
         return target
     partial = make_folder(target.parent) / f".{target.name}"
@@ -65,7 +70,18 @@ def damage(label: str, format: str, error: Exception) -> str:
     return f"{label} is damaged, incomplete or no {format} file ({reason})\nwrite it again, or leave it out"
 
 
-def _readable_orc(source: Path | str, target: Path) -> Path | str:
+def _linked(source: Path, target: Path) -> Path:
+    """With the ending by which Spark knows how the file is compressed."""
+    if source.suffix.lower() in COMPRESSED:
+        target = target.with_suffix(source.suffix)
+    if not target.is_symlink():
+        make_folder(target.parent)
+        target.symlink_to(source)
+    return target
+
+
+def _readable_orc(source: Path | str, target: Path) -> Path | None:
+    """None where Arrow cannot read the file, or nothing in it is read otherwise by Spark."""
     if target.exists():
         return target
     partial = target.with_name(f".{target.name}")
@@ -77,7 +93,7 @@ def _readable_orc(source: Path | str, target: Path) -> Path | str:
                 for i in range(file.nstripes):
                     writer.write_batch(file.read_stripe(i))
             return partial.rename(target)
-    return source
+    return None
 
 
 def _to_parquet(source: Path, target: Path) -> None:

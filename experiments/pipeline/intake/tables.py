@@ -57,6 +57,7 @@ class Tables:
         self.request, self.plan, self.spark, self.inside, self.say = request, plan, spark, inside, say
         self.work = inside / WORK
         self.damaged: dict[str, str] = self._done("damaged") or {}  # files that were put aside, with the reason
+        self.labels: dict[str, str] = {}  # of files, by where Spark reads them
         self.csv = CsvFiles(spark, request.options if any(one.format == "csv" for one in plan.found.tables) else {})
 
     def make(self) -> tuple[Facts, list[Path]]:
@@ -72,8 +73,8 @@ class Tables:
                 self._put_aside(error.args[0], tables)
             except Exception as error:
                 place = {label: number for number, table in enumerate(tables) for label in table.files}
-                if (label := damaged_file(error, list(place))) is not None:
-                    table = tables[place[label]]
+                if (path := damaged_file(error, list(self.labels))) is not None:
+                    table = tables[place[label := self.labels[path]]]
                     others = self._unreadable(place[label], table) if self.damaged else {}  # a second one: there may be many
                     self._put_aside({label: damage(label, table.format, error), **others}, tables)
                 elif re.search(_OF_COLUMNS, str(error)) and self.spark.conf.get(VECTORIZED[0]) == "true":
@@ -189,6 +190,7 @@ class Tables:
                     paths[label] = str(prepare(label, folder / str(i), table.format, encoding))
             except PipelineError as error:
                 trouble[label] = str(error)
+        self.labels |= {path: label for label, path in paths.items()}
         return paths
 
     def _unreadable(self, number: int, table: Source) -> dict[str, str]:
