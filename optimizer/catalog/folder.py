@@ -21,6 +21,7 @@ from pathlib import Path
 from optimizer.errors import CatalogError
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
+_COMPRESSED = (".gz", ".bz2", ".zst")
 METADATA_FOLDER = "_planscope"
 UNFINISHED, REQUEST = "unfinished", "request.json"  # below the metadata folder: a dataset under construction, and what it will be
 
@@ -37,7 +38,7 @@ def find_tables(folder: Path) -> list[TableFiles]:
     """The tables of a dataset folder, by name.
 
     Raises CatalogError: no such folder (with similar names), not a folder, unreadable, still being made, no table in it.
-    Errors of one table: two files or folders, parts in two formats or below part folders, what is no file.
+    Errors of one table: two files or folders, parts in two formats, compressed or below part folders, what is no file.
     """
     if not folder.exists():
         raise CatalogError(f"there is no folder {folder}{_near_names(folder)}")
@@ -100,6 +101,14 @@ def _table_of(entry: Path) -> TableFiles | None:
                 f"{entry.name} itself; if {entry.name} is a dataset of its own, open {entry}"
             )
     files = tuple(_file(part) for part in parts if not part.is_dir())
+    unread = next(
+        (e for e in _entries(entry) if e.suffix.lower() in _COMPRESSED and Path(e.stem).suffix.lower() in FORMATS), None
+    )
+    if files and unread is not None:
+        raise CatalogError(
+            f"{unread} is compressed, and not read, beside part files that are\n"
+            "planscope data import makes a table of all of them; else decompress it, or move it out of the folder"
+        )
     formats = sorted({FORMATS[file.suffix.lower()] for file in files})
     if len(formats) > 1:
         raise CatalogError(

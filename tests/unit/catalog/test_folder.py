@@ -64,6 +64,15 @@ def test_parts_of_different_kinds(tmp_path: Path) -> None:
     refuse(tmp_path, r"different kinds \(csv, parquet\)")
 
 
+def test_a_compressed_part_beside_others(tmp_path: Path) -> None:
+    """Its rows would be missing."""
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "1.csv.gz").touch()
+    refuse(tmp_path, "no tables in")
+    (tmp_path / "t" / "2.csv").write_text("a\n1\n")
+    refuse(tmp_path, r"1\.csv\.gz is compressed, and not read, beside part files that are\nplanscope data import makes")
+
+
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
 @pytest.mark.parametrize("damage", ["cut", "empty", "text", "flipped"])
 def test_damaged_files(tmp_path: Path, name: str, damage: str) -> None:
