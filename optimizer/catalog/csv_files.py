@@ -33,6 +33,7 @@ from optimizer.errors import CatalogError, many
 # to be read as timestamps in microseconds: zeros may follow these, and all may have a zone
 _TIMES = tuple(pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("us", "ns"))
 _INFERRED = (pa.null(), pa.int64(), pa.bool_(), pa.date32(), *_TIMES, pa.float64(), pa.string())
+_MOMENT = r"^\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
 _BLOCK_BYTES = 4 << 20  # a row has to fit into one block
 _NAMES_BYTES = 1 << 16  # of names in a line
 _LOST = {pa.int64(): r"^\s*-?0[0-9xX]", pa.float64(): r"^\s*(\+|-?0[0-9xX]|-?[0-9]{17})"}  # texts that these would not keep
@@ -108,10 +109,13 @@ def _guess_types(path: Path, names: list[str]) -> dict[str, DataType]:
         with pacsv.open_csv(
             csv_input(path), read_options(), parse_options(len(names)), convert_options({}, words=True)
         ) as reader:
-            guessed = [field.type for field in reader.schema]
+            guessed, first = [field.type for field in reader.schema], next(iter(reader), None)
     except pa.ArrowException as error:
         raise _explain(path, names, str(error)) from error
     guessed = [pa.timestamp("us", type.tz) if pa.types.is_timestamp(type) else type for type in guessed]
+    for i, type in enumerate(guessed):  # Arrow takes fractions for nanoseconds, and what those do not reach for texts
+        if first is not None and pa.types.is_string(type) and pc.all(pc.match_substring_regex(first[i], _MOMENT)).as_py():
+            guessed[i] = _TIMES[0]
     return {name: type if type in _INFERRED else pa.string() for name, type in zip(names, guessed, strict=True)}
 
 
