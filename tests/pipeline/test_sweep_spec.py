@@ -138,8 +138,12 @@ gap = "wide"
             'line 3: [sweep.settings]: variants "budget_tasks=0" and "budget_tasks=0.0" have the same settings',
         ),
         (
+            '[sweep]\nqueries = ["chain/4"]\n[sweep.settings]\npruning = ["none", "none"]\n[[sweep.variants]]\npruning = "both"',
+            'line 3: [sweep.settings]: variants "pruning=none" and "pruning=none" have the same settings',
+        ),
+        (
             '[sweep]\nqueries = ["chain/4"]\n[[sweep.variants]]\nname = "a"\n[[sweep.variants]]\npruning = "both"',
-            '[sweep.variants]: variants "a" and "pruning=both" have the same settings',
+            'line 5: [sweep.variants]: variants "a" and "pruning=both" have the same settings',
         ),
         (
             '[sweep]\nqueries = [{query = "select 1", name = "a"}, {query = "select 2", name = "a"}]\ndata = "joingraph"',

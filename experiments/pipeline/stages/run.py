@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ def run_pipeline(
 ) -> dict[str, Outcome]:
     """How each stage went, by name. All workers have to reach `out` under the same path.
 
-    All stages are checked before the first one runs; `only` names one to run alone. `resume`: the command that goes on.
+    All stages are checked before the first one runs, and their mistakes told together; `only` names one to run alone.
+    `resume`: the command that goes on.
     Raises the PlanscopeError of the stage that failed, or KeyboardInterrupt; stages before it stay done.
     """
     names = [stage.name for stage in pipeline.stages]
@@ -41,13 +43,24 @@ def run_pipeline(
     if not stages:
         raise SpecError(f"{pipeline.file.name} has no stage {only}; it has {', '.join(names)}")
     out = out.absolute()
-    for stage in stages:
-        stage.check(out)
+    _check(stages, out)
     make_folder(lock_file(out).parent)
     with hold(lock_file(out), f"the pipeline in {out}"):
         known = (read_state(out) or {}).get("stages", {})
         state = {"version": VERSION, "file": str(pipeline.file), "planned": names, "stages": known}
         return {stage.name: _run(stage, Context(out, spark, say, resume), state) for stage in stages}
+
+
+def _check(stages: Sequence[Stage], out: Path) -> None:
+    """Raises the PlanscopeError of the one stage with mistakes, SpecError with those of several."""
+    found: list[PlanscopeError] = []
+    for stage in stages:
+        try:
+            stage.check(out)
+        except PlanscopeError as error:
+            found.append(error)
+    if found:
+        raise found[0] if len(found) == 1 else SpecError("\n".join(map(str, found)))
 
 
 def is_brief(pipeline: Pipeline, out: Path) -> bool:

@@ -72,7 +72,8 @@ def _stages(tables: dict[str, Any], base: Path, problems: Problems) -> tuple[Sta
         from experiments.pipeline.sweep.spec import SweepSpec
 
         if (spec := SweepSpec.from_table(tables["sweep"], base, problems)) is not None:
-            found.append(Sweep("sweep", tables["sweep"], base, spec, made))
+            baseline = (words.get("report") or {}).get("baseline")
+            found.append(Sweep("sweep", tables["sweep"], base, spec, made, baseline))
     if (said := words.get("report")) is not None:
         found.append(MakeReport("report", said, base))
     return tuple(found)

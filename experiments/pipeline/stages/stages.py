@@ -136,15 +136,17 @@ class Analyze(Stage):
 @dataclass(frozen=True)
 class Sweep(Stage):
     """`made`: folders of the datasets that the pipeline makes, by workload ("*": any). Where [sweep] gives no data, queries of a
-    workload run on that: tpch/… on a generated tpch, job/… on imdb_like, chain/4 on joingraph, everything on an imported one."""
+    workload run on that: tpch/… on a generated tpch, job/… on imdb_like, chain/4 on joingraph, everything on an imported one.
+    `baseline`: the variant that [report] names, checked with the sweep."""
 
     spec: SweepSpec
     made: Mapping[str, str]
+    baseline: str | None
 
     def check(self, out: Path) -> None:
         from experiments.pipeline.sweep.spec import plan_sweep  # the optimizer, which other stages do without
 
-        plan_sweep(self._spec(out), later=out)
+        plan_sweep(self._spec(out), later=out, baseline=self.baseline)
 
     def run(self, context: Context) -> Outcome:
         from experiments.pipeline.sweep.run import run_sweep

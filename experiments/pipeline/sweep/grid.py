@@ -57,7 +57,7 @@ def variants_of(
         if name in (other.name for other in made):
             problems.add(f'two variants are called "{name}"', "sweep.variants", "name", number=number)
         made.append(Variant(name, _with_files({**fixed, **own}, base)))
-    _check_together(made, problems, "sweep.variants" if variants else "sweep.settings")
+    _check_together(made, len(made) - len(variants), problems)
     return tuple(made)
 
 
@@ -98,18 +98,21 @@ def _fits(name: str, value: Any, problems: Problems, table: str, number: int = 0
     return True
 
 
-def _check_together(variants: Sequence[Variant], problems: Problems, table: str) -> None:
-    """Note settings that exclude each other, and variants that are one: their items could not be told apart."""
+def _check_together(variants: Sequence[Variant], points: int, problems: Problems) -> None:
+    """Note settings that exclude each other, and variants that are one: their items could not be told apart. The first `points`
+    are those of the grid."""
     seen: dict[Settings, str] = {}
-    for variant in variants:
+    for number, variant in enumerate(variants):
+        table, place = ("sweep.settings", 0) if number < points else ("sweep.variants", number - points)
         try:
             settings = Settings.from_mapping(variant.settings)
             Optimizer(Catalog("none", ()), settings)
         except SettingsError as error:
-            problems.add(f"variant {variant.name}: {error}", "sweep.settings")
+            problems.add(f"variant {variant.name}: {error}", table, number=place)
             continue
         if settings in seen:
-            problems.add(f'variants "{seen[settings]}" and "{variant.name}" have the same settings\nleave one of them out', table)
+            text = f'variants "{seen[settings]}" and "{variant.name}" have the same settings\nleave one of them out'
+            problems.add(text, table, number=place)
         seen.setdefault(settings, variant.name)
 
 

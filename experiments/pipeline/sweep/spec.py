@@ -18,7 +18,7 @@ from experiments.pipeline.sweep.fields import read_words
 from experiments.pipeline.sweep.grid import check_seeds, variants_of
 from experiments.pipeline.sweep.places import Places
 from experiments.pipeline.sweep.plan import MEASURE, How, PlannedQuery, SweepPlan
-from experiments.pipeline.sweep.problems import Problems
+from experiments.pipeline.sweep.problems import Problems, suggestion
 from experiments.pipeline.sweep.query_names import NamedQuery, find_queries
 from experiments.workloads.data import is_built_in, open_data
 from experiments.workloads.queries import default_data
@@ -53,12 +53,19 @@ class SweepSpec(How):
 
 
 def plan_sweep(
-    spec: SweepSpec, progress: Say | None = None, *, measure: str = MEASURE, code: str | None = None, later: Path | None = None
+    spec: SweepSpec,
+    progress: Say | None = None,
+    *,
+    measure: str = MEASURE,
+    code: str | None = None,
+    later: Path | None = None,
+    baseline: str | None = None,
 ) -> SweepPlan:
     """The checked plan of a sweep. Opens every dataset (built-in ones are made on first use, told to `progress`).
 
     `measure`: the experiment that makes the row of an item. `code`: instead of the digest of the code. `later`: datasets in
-    this folder are still to be made, so the plan leaves out their queries. Raises SpecError that names every mistake.
+    this folder are still to be made, so the plan leaves out their queries. `baseline`: the variant that [report] names. Raises
+    SpecError that names every mistake.
     """
     problems = Problems(spec.places)
     plugins = [str((spec.base / file).resolve()) for file in spec.plugins]  # tasks run in other folders
@@ -68,6 +75,9 @@ def plan_sweep(
         problems.add(str(error), "sweep", "plugins")
         plugins = []
     variants = variants_of(spec.settings, spec.variants, problems, spec.base, plugins)
+    names = [variant.name for variant in variants]
+    if names and baseline is not None and baseline not in names:
+        problems.add(f'there is no variant "{baseline}" in the sweep; {suggestion(baseline, names)}', "report", "baseline")
     check_seeds(spec.seeds, spec.seed_settings, variants, problems)
     queries = _Queries(spec, problems, progress, later).planned()
     problems.check()
