@@ -164,6 +164,11 @@ def test_other_encodings(spark, tmp_path):
         source.write_bytes(gzip.compress(text))
         assert prepare(source, target, "csv", encoding).read_bytes() == expected
         target.unlink()
+    source.write_bytes(gzip.compress("a\n1\n".encode("utf-16-le")))
+    with pytest.raises(
+        PipelineError, match=r"a\.csv\.gz is no text in utf-16 \(.*BOM\)\ntry --option encoding=utf-16-le or utf-16-be"
+    ):
+        prepare(source, target, "csv", "UTF16")
     source.write_bytes(source.read_bytes()[:-9])
     with pytest.raises(PipelineError, match="damaged"):
         prepare(source, target, "csv", "ascii")
@@ -276,6 +281,9 @@ def test_sources(tmp_path):
     assert found.skipped == [shop / "notes.md"] and found.schema == shop / "schema.sql"
     one = find_sources([shop / "orders", shop / "orders" / "a.csv"], None, "all").tables
     assert [(t.name, len(t.files)) for t in one] == [("all", 2)], "a file that is named twice is read once"
+    (tmp_path / "parts" / "t" / "k=").mkdir(parents=True)
+    with pytest.raises(PipelineError, match=r"COLUMN=VALUE \(none is empty; __HIVE_DEFAULT_PARTITION__ is NULL\)"):
+        find_sources([tmp_path / "parts"], None, None)
     with pytest.raises(PipelineError, match="no file or folder"):
         find_sources([tmp_path / "none"], None, None)
     with pytest.raises(PipelineError, match="what kind of file"):

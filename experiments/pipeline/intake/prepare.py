@@ -54,6 +54,10 @@ def prepare(source: Path | str, target: Path, format: str, encoding: str) -> Pat
         if getattr(error, "errno", None) is not None:  # the disk's
             raise
         raise PipelineError(damage(str(source), format, error)) from error
+    except UnicodeError as error:
+        name = codec_name(encoding)
+        others = f"{name}-le or {name}-be" if name in ("utf-16", "utf-32") else "another encoding"
+        raise PipelineError(f"{source} is no text in {name} ({error})\ntry --option encoding={others}") from error
     return partial.rename(target)
 
 

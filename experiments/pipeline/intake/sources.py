@@ -152,7 +152,7 @@ def _files(entry: Path, format: str | None, skipped: list[Path]) -> dict[str, Va
         if each.is_dir() and not _is_partition(each):
             raise PipelineError(
                 f"{each} is a folder in the folder of a table\n"
-                "only folders of partitions are read there, which are called COLUMN=VALUE"
+                f"only folders of partitions are read there, which are called COLUMN=VALUE (none is empty; {_NO_VALUE} is NULL)"
             )
         here = partition_values([each.name]) if each.is_dir() else {}
         files |= {file: {**here, **below} for file, below in _files(each, format, skipped).items()}
