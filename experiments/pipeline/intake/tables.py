@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from experiments.pipeline.intake.csv_files import CsvFiles, Looked
 from experiments.pipeline.intake.declared import Declared, declared_tables, schema_sql
 from experiments.pipeline.intake.json_files import json_records, open_json
 from experiments.pipeline.intake.keys import check_constraints
-from experiments.pipeline.intake.opened import Opened, batches, damaged_file, listed, open_table, open_typed, reading
+from experiments.pipeline.intake.opened import Opened, Result, batches, damaged_file, listed, open_table, open_typed, reading
 from experiments.pipeline.intake.prepare import damage, prepare, read_as
 from experiments.pipeline.intake.raw import Facts, RawTable
 from experiments.pipeline.intake.request import ImportRequest, Plan, read_inputs
@@ -45,9 +45,29 @@ from optimizer.errors import many
 # damage seen where single values (places in a dictionary, fractions of a second) are taken out of columns, without their file
 _OF_COLUMNS = "ArrayIndexOutOfBounds|nanos > 999999999"
 
+_MOST_TOLD = 20  # reasons of one message
+
 
 class _BadFiles(Exception):
     """Files of which none can be imported: the reason of each, by label."""
+
+
+def _of_all(tables: Iterable[str], compute: Callable[[str], Result]) -> dict[str, Result]:
+    """For each table. Raises PipelineError with what is wrong with any of them."""
+    found, wrong = dict[str, Result](), list[str]()
+    for name in tables:
+        try:
+            found[name] = compute(name)
+        except PipelineError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise PipelineError(_listed(wrong, "tables"))
+    return found
+
+
+def _listed(reasons: Sequence[str], what: str) -> str:
+    more = len(reasons) - _MOST_TOLD
+    return "\n".join(reasons[:_MOST_TOLD]) + (f"\n… and {more} more such {what}" if more > 0 else "")
 
 
 class Tables:
@@ -86,9 +106,9 @@ class Tables:
     def _made(self, tables: list[Source]) -> tuple[Facts, list[Path]]:
         merge, wanted = self.request.merge, {one.name: self.plan.declared.get(one.name.lower()) for one in tables}
         opened = self._open(tables)
-        texts = {name: undeclared(name, files, wanted[name], merge) for name, files in opened.items()}
+        texts = _of_all(opened, lambda name: undeclared(name, opened[name], wanted[name], merge))
         types = inferred({name: (opened[name], texts[name]) for name in texts})
-        resolved = {name: resolve(name, files, wanted[name], merge, types[name]) for name, files in opened.items()}
+        resolved = _of_all(opened, lambda name: resolve(name, opened[name], wanted[name], merge, types[name]))
         raw: dict[str, RawTable] = {}
         for number, table in enumerate(tables):
             folder, columns = self.work / str(number), resolved[table.name].columns
@@ -133,9 +153,7 @@ class Tables:
         """Raises PipelineError with --on-reject fail, and when no file of a table is left."""
         self.damaged |= trouble
         if self.request.on_reject == "fail" or any(one.files and one.files.keys() <= self.damaged.keys() for one in tables):
-            reasons = list(trouble.values())
-            more = f"\n… and {len(reasons) - 5} more such files" if len(reasons) > 5 else ""
-            raise PipelineError("\n".join(reasons[:5]) + more + "\nnothing was imported")
+            raise PipelineError(_listed(list(trouble.values()), "files") + "\nnothing was imported")
         for reason in trouble.values():
             self.say(f"put aside: {reason.splitlines()[0]}")
         write_file(make_folder(self.work) / "damaged.json", json.dumps(self.damaged))
