@@ -86,6 +86,15 @@ class Tables:
                 raise PipelineError(f"there is no file {jar}")
             self.spark.sql(f"ADD JAR '{jar.absolute()!s}'").collect()
         tables = [one if one.files or one.format not in ENDINGS else listed(self.spark, one) for one in self.plan.found.tables]
+        try:
+            return self._all(tables)
+        except PipelineError:
+            if not any(self.work.glob("*.json")):  # prepared files alone are nothing to go on with
+                shutil.rmtree(self.work, ignore_errors=True)
+            raise
+
+    def _all(self, tables: list[Source]) -> tuple[Facts, list[Path]]:
+        """As `_made`, without the files that turn out to be damaged."""
         while True:  # what is done once is not done again
             try:
                 return self._made(tables)
