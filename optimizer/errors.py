@@ -139,3 +139,15 @@ def many(count: int | str, noun: str) -> str:
     """`1 row`, `1,234 rows`, `2 queries`; `count` may be a figure that is text already."""
     shown = count if isinstance(count, str) else f"{count:,}"
     return f"{shown} {noun}{'s' if shown != '1' else ''}".replace("querys", "queries")
+
+
+def number_from(source: str, value: object) -> float:
+    """What an estimator or a cost model gives, perhaps a number of NumPy's, as a float. Raises PlanscopeError where it is no
+    number from 0 up; `source` begins the message."""
+    try:
+        found = float("nan") if isinstance(value, str) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        found = float("nan")
+    if not found >= 0.0:
+        raise PlanscopeError(f"{source} {value!r}, which is no number from 0 up")
+    return found

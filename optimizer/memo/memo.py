@@ -22,7 +22,7 @@ from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Leaf, Node, Tree, outer_of
-from optimizer.errors import PlanscopeError
+from optimizer.errors import number_from
 from optimizer.memo.goal import Goal
 from optimizer.memo.group import Binders, Group, Region
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
@@ -233,10 +233,11 @@ class Memo:
         props = op.derive_props([child.props for child in children])
         stats = self.figures.estimate(op, props, [child.stats for child in children])
         leaves = [self.groups[gid] for gid in region.leaves] if region is not None else children
+        if type(rows := getattr(stats, "rows", None)) is not float or not rows >= 0.0:
+            stats.rows = number_from(f"the estimator gives {op.name} as its number of rows", rows)
         lower = self.figures.lower_bound(op, stats, children, leaves)
-        if not (stats.rows >= 0.0 and lower >= 0.0):
-            wrong = f"{stats.rows} rows" if not stats.rows >= 0.0 else f"the bound {lower}"
-            raise PlanscopeError(f"the estimator or the cost model gives {op.name} {wrong}, which is no number from 0 up")
+        if type(lower) is not float or not lower >= 0.0:
+            lower = number_from(f"the cost model gives {op.name} the bound", lower)
         group = Group(len(self.groups), props, stats, lower, self.figures.offers(op, props, children))
         group.region = region
         group.relations = sum(child.relations for child in children) or 1

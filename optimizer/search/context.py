@@ -14,7 +14,7 @@ from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import ANY, TraitSet, reduce_traits
 from optimizer.cost.model import CostModel, Reruns, linear_joins
-from optimizer.errors import PlanscopeError
+from optimizer.errors import number_from
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
 from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
@@ -219,8 +219,8 @@ class SearchContext:
             runs = self.memo.runs(own)
             if runs > 1.0:
                 each += (runs - 1.0) * (self.cost.least_rerun(mexpr.op) if isinstance(self.cost, Reruns) else each)
-            if not each >= 0.0:
-                raise PlanscopeError(f"{self.cost.name} says that {mexpr.op.name} costs at least {each}: no number from 0 up")
+            if type(each) is not float or not each >= 0.0:
+                each = number_from(f"{self.cost.name} says that {mexpr.op.name} costs at least", each)
             mexpr.least = each
         return mexpr.least
 
@@ -248,10 +248,8 @@ class SearchContext:
         """Local cost of an operator in a group, over all evaluations of the group."""
         stats = [each.stats for each in inputs]
         first, runs = self.cost.local(op, delivered, group.stats, stats), self.memo.runs(group)
-        if not first >= 0.0:
-            raise PlanscopeError(
-                f"the cost model {self.cost.name} gives {op.name} the cost {first}, which is no number from 0 up"
-            )
+        if type(first) is not float or not first >= 0.0:
+            first = number_from(f"the cost model {self.cost.name} gives {op.name} the cost", first)
         if runs == 1.0:
             return first
         if not isinstance(self.cost, Reruns):

@@ -29,6 +29,7 @@ from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicat
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
+from optimizer.errors import number_from
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.region_parts import region_stats
 from optimizer.stats.relation import ColumnFigures, RelationStats
@@ -55,6 +56,11 @@ class KnownRows(Estimator):
         """None: a semi-join is a relation of its own, whose rows may be known."""
         return None
 
+    def checked(self, relations: RelationSet) -> float | None:
+        """What is known, as a float from 0 up. Raises PlanscopeError where that is no number."""
+        rows = self.known(relations)
+        return None if rows is None else number_from(f"{type(self).__name__}.known gives", rows)
+
     def relation_set(self, tree: Tree) -> RelationSet:
         return RelationSet(tree, self._texts)
 
@@ -67,11 +73,11 @@ class KnownRows(Estimator):
                 stats.tree = self._read_spool(op) if isinstance(op, CteReference) else inputs[-1].tree
             return stats
         tree = expression(op, inputs)
-        rows = None if tree is None or follows_from_input(op) else self.known(self.relation_set(tree))
+        rows = None if tree is None or follows_from_input(op) else self.checked(self.relation_set(tree))
         if rows is None:
             stats = super().estimate(op, props, inputs)
         else:
-            stats = self._with_rows(op, props, inputs, max(0.0, rows))
+            stats = self._with_rows(op, props, inputs, rows)
         stats.tree = tree
         return stats
 
@@ -152,8 +158,7 @@ class _Region:
                         return None
                     rows *= found
                 return rows
-        rows_known = self.estimator.known(self.estimator.relation_set(self.tree(s)))
-        return None if rows_known is None else max(0.0, rows_known)
+        return self.estimator.checked(self.estimator.relation_set(self.tree(s)))
 
     def from_parts(self) -> float:
         """Rows of the join of all leaves from the formulas and the known rows of its parts."""

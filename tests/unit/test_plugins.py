@@ -14,6 +14,7 @@ from executor.arrow.run import execute_table
 from executor.session import Session
 from experiments.cli import main
 from experiments.commands.inputs import Inputs
+from memo_viz.explain import plan_json
 from optimizer.algebra import ColumnRef, HashJoin, Join, JoinKind, PhysicalOperator, TraitSet, physical
 from optimizer.algebra.physical import OPERATORS
 from optimizer.catalog.table import Catalog
@@ -25,6 +26,7 @@ from optimizer.prepass.program import PROGRAM
 from optimizer.rules.interface import ANY, ImplementationRule, node
 from optimizer.settings import Settings
 from optimizer.stats.relation import RelationStats
+from optimizer.trace.recorder import Trace
 
 HEAD = """
 from planscope import *
@@ -187,6 +189,17 @@ def test_an_enumerator_that_gives_no_splits(tmp_path: Path, parts: str) -> None:
             r"the cost model free gives \w+ the cost nan",
         ),
         (
+            "inputs): return 0.0\n    def least",
+            "inputs): return None\n    def least",
+            r"the cost model free gives \w+ the cost None",
+        ),
+        (
+            "inputs): return 0.0\n    def least",
+            "inputs): return '1'\n    def least",
+            r"the cost model free gives \w+ the cost '1'",
+        ),
+        ("inputs): return 0.0\n    def lower", "inputs): return 1j\n    def lower", r"free says that \w+ costs at least 1j"),
+        (
             "inputs): return 0.0\n    def lower",
             "inputs): return float('nan')\n    def lower",
             r"free says that \w+ costs at least nan",
@@ -203,7 +216,7 @@ def test_a_cost_model_whose_figures_are_no_numbers(tmp_path: Path, old: str, new
         session.optimize("chain/4")
 
 
-@pytest.mark.parametrize("rows", ["float('nan')", "-5.0"])
+@pytest.mark.parametrize("rows", ["float('nan')", "-5.0", "None"])
 def test_an_estimator_whose_rows_are_no_numbers(tmp_path: Path, rows: str) -> None:
     own = f"""
 @estimator
@@ -213,8 +226,25 @@ class Wrong(Estimator):
         stats.rows = {rows}
         return stats
 """
-    with pytest.raises(PlanscopeError, match=r"the estimator or the cost model gives scan .* rows, which is no number from 0 up"):
+    with pytest.raises(PlanscopeError, match=r"the estimator gives scan as its number of rows .*, which is no number from 0 up"):
         Session("joingraph", {"estimator": "Wrong"}, plugins=[written(tmp_path, own)]).optimize("chain/4")
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    """What models that were learned give: costs, rows and known rows, in plans, traces and pictures as JSON."""
+    cost = FREE.replace("delivered, output, inputs): return 0.0", "delivered, output, inputs): return np.float32(output.rows)")
+    own = """
+@estimator
+class Learned(KnownRows):
+    def known(self, relations): return np.float32(7.5)
+"""
+    file = written(tmp_path, "import numpy as np\n" + cost + own)
+    session = Session("joingraph", {"cost_model": "free", "estimator": "Learned"}, plugins=[file])
+    trace = Trace()
+    query = session.optimize("chain/4", trace)
+    joins = [node for node in query.plan.walk() if node.op.name.endswith("_join")]
+    assert joins and all(node.rows == 7.5 and type(node.rows) is type(node.cost) is float for node in joins)
+    json.dumps(trace.events), json.dumps(plan_json(query.plan, query.columns))
 
 
 def test_a_settings_file_names_plug_ins_beside_it(tmp_path: Path) -> None:
