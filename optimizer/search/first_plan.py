@@ -1,7 +1,7 @@
-"""A first complete plan: the query as it was given, for a search whose budget is spent before it has one.
+"""A first complete plan: the query as it was given, for a search whose budget is spent.
 
 The same tasks find it, from a source that gives few ways: of a group one expression whose order is chosen, and of a region one
-order. Goals that have a plan keep it.
+order. Goals that have a cheaper plan keep it.
 """
 
 from __future__ import annotations

@@ -133,19 +133,17 @@ class Search(SearchContext):
         trace.task = None
 
     def _take_first_plan(self, root: Goal) -> None:
-        """A budget is spent. What was found stays, and nothing more is proved; where there is no plan yet, the query as it was
-        given is costed, which takes a few tasks for each operator."""
+        """A budget is spent. Nothing more is proved. The query as it was given is costed, which takes a few tasks for each
+        operator, and of each goal the cheaper plan stays: that, or what was found."""
         self.spent("budget_ms" if self.late() else "budget_tasks")
         if self.trace is not None:
             self.trace.emit("budget", tasks=self.counters.tasks, left=[task.id for task in self.stack])
         self.stack.clear()
         self.stale = False
         for goal in self.memo.goals:
-            if not goal.settled and goal.status is not Status.IMPOSSIBLE:
-                goal.settled = goal.best_cost < INFINITY  # whatever that is, it will do
-                if goal.status is Status.OPEN:
-                    goal.status = Status.ABANDONED
-                    self.emit_close(goal)
+            if goal.status is Status.OPEN:
+                goal.status = Status.ABANDONED
+                self.emit_close(goal)
         if not root.settled:
             want_one_plan(self.regions)
             self.budget = self.deadline = INFINITY
@@ -153,6 +151,8 @@ class Search(SearchContext):
             self.exploration = "all"
             self.ask(root)
             self.drain()
+        for goal in self.memo.goals:
+            goal.settled |= goal.best_cost < INFINITY and goal.status is not Status.IMPOSSIBLE  # whatever that is, it will do
 
     # -- what tasks ask -----------------------------------------------------------------------------------------------------
 

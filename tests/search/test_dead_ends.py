@@ -7,6 +7,8 @@ from math import inf
 
 import pytest
 
+from experiments.workloads.data import open_data
+from experiments.workloads.queries import resolve_sql
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.trees import Tree
 from optimizer.errors import InternalError, NoPlan, SettingsError
@@ -66,6 +68,13 @@ MODES = (
     {"pruning": "none"},
     {"enumeration": "left_deep", "region": "table", "cost_model": "c_out"},
 )
+
+
+@pytest.mark.parametrize("query", ["tpch/q18", "tpch/q20", "tpch/q21"])
+def test_no_budget_gives_a_dearer_plan_than_the_query_as_it_was_given(query: str) -> None:
+    tables, sql = open_data("tpch:0.01"), resolve_sql(query)
+    costs = [Optimizer(tables, Settings(budget_tasks=tasks)).optimize(sql).cost for tasks in (1, 72, 200, 545, 1500)]
+    assert max(costs) <= costs[0] * (1 + 1e-9) and costs[-1] < costs[0]
 
 
 @pytest.mark.parametrize("mode", MODES)
