@@ -16,6 +16,7 @@ from click.core import ParameterSource
 
 from executor.atomic import make_folder
 from experiments.bench.experiment import Experiment, Options, Section
+from experiments.bench.inputs import input_digests
 from experiments.bench.registry import EXPERIMENTS, load
 from experiments.bench.report import failed_section, write_report
 from experiments.bench.results import Results, environment, read_environment, read_rows
@@ -80,14 +81,15 @@ def _run(
 ) -> None:  # fmt: skip
     if plugins:
         pairs = (*pairs, f"plugins={','.join(plugins)}")
-    Settings.from_pairs(pairs)
+    settings = Settings.from_pairs(pairs)
     items = experiment.items(Options(queries, data, pairs, _modes(experiment, modes), seeds, quick, own))
     if timeout is None:
         timeout = min(QUICK_TIMEOUT, _usual_timeout(experiment)) if quick else _usual_timeout(experiment)
     said, what = progress(quiet), f"bench {experiment.NAME}"
     session = _session(master, remote, conf, said, output) if spark or master or remote or conf else None
     with tempfile.TemporaryDirectory() as temporary, Store(output or temporary).hold(what):
-        results = Results(output or temporary, experiment, _command_line(), items)
+        each = (settings, *map(getattr(experiment, "settings_of", lambda item: settings), items))
+        results = Results(output or temporary, experiment, _command_line(), items, input_digests(each, items, said))
         if retry:
             results.forget_failed()
         try:

@@ -26,6 +26,7 @@ A module may also define
     OWN_DATA = True                                   it has data and settings of its own: no --data, --set, --plugin
     PARAMETERS = (click.Option(...), ...)             options of its own; their values are in `options.own`
     TIMEOUT = 60.0                                    seconds for an item, unless --timeout says otherwise
+    def settings_of(item: Item) -> Settings           those of an item, if not those of --set
     KEYS = ("aliases",)                               columns that tell the rows of an item apart, for `bench compare`
     COMPARED = ("costed",)                            measures that `bench compare` compares; all numbers without it
     SCHEMA = pa.schema(...)                           the columns of results; those that rows have without it

@@ -8,7 +8,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,9 +28,19 @@ _PACKAGES = ("planscope", "pyarrow", "numpy", "sqlglot", "networkx", "duckdb", "
 
 
 class Results(Store):
-    """The results of `items` in `folder`. Raises OutputError where it cannot be written, PlanscopeError where it holds others."""
+    """The results of `items` in `folder`; `inputs`: digests of what they depend on (`inputs`), by what it is.
 
-    def __init__(self, folder: str | Path, experiment: Experiment, command: str, items: Sequence[Item]) -> None:
+    Raises OutputError where it cannot be written, PlanscopeError where it holds results of something else.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        experiment: Experiment,
+        command: str,
+        items: Sequence[Item],
+        inputs: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(make_folder(folder), experiment)
         code = code_of(experiment)
         known = read_environment(self.folder)
@@ -38,9 +48,11 @@ class Results(Store):
             raise OutputError(f"{folder} has a results.parquet of something else: name another folder")
         if known is not None and known["experiment"] != experiment.NAME:
             raise PlanscopeError(f"{folder} has results of bench {known['experiment']}: name another folder with -o")
-        if known is not None and known["code"] != code:
+        now = {"the code": code, **(inputs or {})}
+        old: dict[str, str] = {} if known is None else {"the code": known["code"], **known.get("inputs", {})}
+        if changed := [f"{what} ({old[what]}, now {now[what]})" for what in now if old.get(what, now[what]) != now[what]]:
             raise PlanscopeError(
-                f"{folder} has results of another version of the code ({known['code']}, now {code}): name another folder with "
+                f"{folder} has results of another version of {', '.join(changed)}: name another folder with "
                 f"-o, or remove it; planscope bench report {folder} makes its report again"
             )
         before: list[str] = [] if known is None else known["item_columns"]
@@ -49,6 +61,7 @@ class Results(Store):
             "experiment": experiment.NAME,
             "command": command,
             "code": code,
+            "inputs": {what: digest for what, digest in {**old, **now}.items() if what != "the code"},
             **environment(),
             "item_columns": columns,
         }

@@ -17,6 +17,7 @@ from experiments.pipeline.sweep import measure as sweep
 from experiments.pipeline.sweep.columns import SAME_UNIT
 from experiments.pipeline.sweep.spec import plan_sweep
 from optimizer.errors import PlanscopeError
+from optimizer.settings import Settings
 
 NAME = "sweep"
 HELP = """Queries under settings and seeds of your own, from a file: the table [sweep] of a pipeline.
@@ -55,6 +56,11 @@ def items(options: Options) -> list[Item]:
     wanted = [item for item in plan.items if not options.quick or item["seed"] in (None, *plan.seeds[:1])]
     left_out = ("item", "number")  # of the run of a pipeline
     return [{name: _flat(value) for name, value in item.items() if name not in left_out} for item in wanted]
+
+
+def settings_of(item: Item) -> Settings:
+    """The settings that an item stands for."""
+    return Settings.from_mapping(json.loads(item["settings"]))
 
 
 def measure(item: Item) -> list[Row]:

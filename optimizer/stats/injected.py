@@ -92,6 +92,11 @@ def for_query(settings: Settings, name: str) -> Settings:
     return settings if found is None else settings.replace(injected=f"{file}:{found}")
 
 
+def injected_file(setting: str) -> str:
+    """The file that the setting `injected` names. Raises SettingsError for none."""
+    return _parts(setting)[0]
+
+
 def _parts(setting: str) -> tuple[str, str | None]:
     """The file, and the query where the setting names one."""
     if not setting:

@@ -13,11 +13,13 @@ import pytest
 
 from experiments.bench.child import Child
 from experiments.bench.command import command_of, report_command
+from experiments.bench.inputs import input_digests
 from experiments.bench.report import failed_section
 from experiments.bench.results import Results, read_rows
 from experiments.bench.runner import Limits, run
 from experiments.bench.store import identity
 from optimizer.errors import InternalError, OutputError, PlanscopeError
+from optimizer.settings import Settings
 from tests.bench import toy
 from tests.bench.clock import stop_clock
 from tests.processes import PATIENCE, any_alive, descendants, wait_until
@@ -135,6 +137,26 @@ def test_a_folder_of_other_results_is_refused(tmp_path, monkeypatch):
         Results(tmp_path, toy, "a command", [])
     with pytest.raises(OutputError, match="there are no results"):
         read_rows(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("changed", ["plug-in mine.py", "injected file rows.csv", "query @q.sql", "dataset d"])
+def test_results_of_other_inputs_are_refused(tmp_path, monkeypatch, changed):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d").mkdir()
+    for name in ("mine.py", "rows.csv", "q.sql", "d/t.csv"):
+        (tmp_path / name).write_text("a\n1\n")
+    items = [{"query": "@q.sql", "data": "d"}]
+    settings = Settings(plugins=("mine.py",), injected="rows.csv:q")
+
+    def begin():
+        return Results(tmp_path / "out", toy, "a command", items, input_digests([settings], items))
+
+    assert begin().environment["inputs"].keys() == {"plug-in mine.py", "injected file rows.csv", "query @q.sql", "dataset d"}
+    begin()
+    file = {"dataset": "d/t.csv"}.get(changed.split()[0], changed.split()[-1].removeprefix("@"))
+    (tmp_path / file).write_text("a\n2\n")
+    with pytest.raises(PlanscopeError, match=rf"another version of {changed} \(\w{{12}}, now \w{{12}}\): name another"):
+        begin()
 
 
 def test_the_command_writes_a_page_with_everything_in_it(tmp_path, monkeypatch, capsys):

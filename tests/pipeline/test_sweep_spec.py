@@ -228,6 +228,16 @@ def test_ids_and_runs_follow_from_what_is_done() -> None:
     )
 
 
+def test_a_run_is_another_where_a_file_that_settings_name_has_changed(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    spec = SweepSpec(["chain/3"], settings={"estimator": "injected", "injected": "rows.csv"}, base=tmp_path)
+    file.write_text("aliases,cardinality\nr0,5\n")
+    before = plan_sweep(spec, code="test").run
+    assert plan_sweep(spec, code="test").run == before
+    file.write_text("aliases,cardinality\nr0,6\n")
+    assert plan_sweep(spec, code="test").run != before
+
+
 def test_a_plan_is_read_back_as_it_was(tmp_path: Path) -> None:
     plan = plan_of(GRID)
     write_plan(tmp_path, plan)

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from experiments.bench.code_version import code_digest
+from experiments.bench.inputs import settings_files
 from experiments.pipeline.spark.session import Say
 from experiments.pipeline.sweep.fields import read_words
 from experiments.pipeline.sweep.grid import check_seeds, variants_of
 from experiments.pipeline.sweep.places import Places
-from experiments.pipeline.sweep.plan import MEASURE, How, PlannedQuery, SweepPlan
+from experiments.pipeline.sweep.plan import MEASURE, How, PlannedQuery, SweepPlan, Variant
 from experiments.pipeline.sweep.problems import Problems, suggestion
 from experiments.pipeline.sweep.query_names import NamedQuery, find_queries
 from experiments.workloads.data import is_built_in, open_data
@@ -25,6 +26,7 @@ from experiments.workloads.queries import default_data
 from optimizer.catalog.table import Catalog
 from optimizer.errors import CatalogError, PlanscopeError, SettingsError, Unsupported
 from optimizer.plugins.load import load_plugins
+from optimizer.settings import Settings
 from optimizer.sql.bind import bind
 
 QUERY_KEYS = ("query", "data", "name")
@@ -84,13 +86,15 @@ def plan_sweep(
     how: dict[str, Any] = {one.name: getattr(spec, one.name) for one in fields(How)}
     how |= {"seeds": tuple(spec.seeds), "seed_settings": tuple(spec.seed_settings) if spec.seeds else ()}
     how |= {"execute": spec.execute or spec.analyze, "timeout": float(spec.timeout)}
-    code = (code_digest() if code is None else code) + _digest_of(plugins) if spec.same_code else ""
+    code = (code_digest() if code is None else code) + _digest_of(variants) if spec.same_code else ""
     return SweepPlan(queries, variants, code, measure=measure, **how)
 
 
-def _digest_of(plugins: Sequence[str]) -> str:
-    """Six hex digits over what is in the files of plug-ins, "" without any."""
-    return hashlib.sha256(b"\0".join(Path(file).read_bytes() for file in plugins)).hexdigest()[:6] if plugins else ""
+def _digest_of(variants: Sequence[Variant]) -> str:
+    """Six hex digits over what is in plug-ins and in files that settings name, "" without any."""
+    named = (settings_files(Settings.from_mapping(variant.settings)) for variant in variants)
+    files = dict.fromkeys(path for each in named for path in each.values())
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()[:6] if files else ""
 
 
 class _Queries:
