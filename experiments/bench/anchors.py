@@ -76,9 +76,11 @@ _TOLERANCE = 1e-9
 
 
 def items(options: Options) -> list[Item]:
-    """What each mode measures. Raises PlanscopeError for queries or data, which the anchors have of their own."""
-    if options.queries or options.data is not None:
-        raise PlanscopeError("bench anchors has queries and data of its own; bench pruning and bench quality take yours")
+    """What each mode measures. Raises PlanscopeError for queries, data or settings, which the anchors have of their own."""
+    if options.queries or options.data is not None or options.pairs:
+        raise PlanscopeError(
+            "bench anchors has queries, data and settings of its own; bench pruning and bench quality take yours"
+        )
     found: list[Item] = []
     for mode in options.modes:
         if mode == "pruning":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import tempfile
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from experiments.bench.tables import texts
 from experiments.commands.inputs import DATA_HELP, progress
 from experiments.commands.output import aligned_text, say, table_text, text_width
 from experiments.commands.spark_options import SPARK_OPTIONS
-from optimizer.errors import InternalError, OutputError, PlanscopeError, many
+from optimizer.errors import InternalError, OutputError, PlanscopeError, SettingsError, many
 from optimizer.settings import Settings
 
 TIMEOUT, QUICK_TIMEOUT = 60.0, 30.0  # seconds for an item
@@ -82,6 +82,7 @@ def _run(
     if plugins:
         pairs = (*pairs, f"plugins={','.join(plugins)}")
     settings = Settings.from_pairs(pairs)
+    _check_own(experiment, pairs)
     items = experiment.items(Options(queries, data, pairs, _modes(experiment, modes), seeds, quick, own))
     if timeout is None:
         timeout = min(QUICK_TIMEOUT, _usual_timeout(experiment)) if quick else _usual_timeout(experiment)
@@ -99,6 +100,16 @@ def _run(
                 click.echo(f"{output} keeps {many(len(results.finished()), 'item')}; the same command goes on", err=True)
             raise
         _show(experiment, results.finish(items), results.folder, results.environment, output is not None)
+
+
+def _check_own(experiment: Experiment, pairs: Sequence[str]) -> None:
+    """Raises SettingsError for a setting that the experiment varies: columns would say what was not measured."""
+    own: Mapping[str, str] = getattr(experiment, "OWN_SETTINGS", {})
+    for pair in pairs:
+        name, _, value = (part.strip() for part in pair.partition("="))
+        if name in own:
+            instead = own[name].format(value=value)
+            raise SettingsError(f"bench {experiment.NAME} varies {name} itself, so it takes no --set {pair}\n{instead}")
 
 
 def _session(

@@ -59,6 +59,7 @@ Correlated subqueries over two tables, by rows of the outer and of the inner one
 table is stored by the key. Name forms: exists, not-in, average, selective, first, inequality (the default: all of them), or
 queries: tpch/q02.
 """
+OWN_SETTINGS = {"decorrelate": "every item is measured under every method"}
 TIMEOUT = 300.0
 KEYS = ("method",)
 LOWER = ("regret", "cost")

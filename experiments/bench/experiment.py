@@ -25,6 +25,7 @@ A module may also define
     ARGUMENT = "[PART]..."                            what the command line calls `options.queries`, if not [SQL]...
     OWN_DATA = True                                   it has data and settings of its own: no --data, --set, --plugin
     PARAMETERS = (click.Option(...), ...)             options of its own; their values are in `options.own`
+    OWN_SETTINGS = {"gap": "write --gaps {value}"}    settings that it varies itself, so that --set may not: what to do instead
     TIMEOUT = 60.0                                    seconds for an item, unless --timeout says otherwise
     def settings_of(item: Item) -> Settings           those of an item, if not those of --set
     KEYS = ("aliases",)                               columns that tell the rows of an item apart, for `bench compare`

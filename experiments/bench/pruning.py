@@ -44,7 +44,7 @@ planscope bench pruning --preset large -o out
 planscope bench pruning star/8 job/4a --audit
 planscope bench pruning clique/8 clique/10 --modes none,both+best \\
     --searches branch,rules -o out
-planscope bench pruning job/4a --plugin mine.py --set cost_model=mine --audit
+planscope bench pruning job/4a --plugin mine.py --cost-models mine --audit
 """
 ENDS = ("none", "both+best")  # where only the least and the most pruning are compared
 FIXED = ("region=tasks", "expand_joins=0", "budget_tasks=0", "budget_mexprs=0", "budget_groups=0")
@@ -57,6 +57,13 @@ PARAMETERS = (
     click.Option(["--preset"], type=click.Choice(["large"]), help="large: cliques of 8 to 12 relations, stars of 8 to 14."),
     click.Option(["--audit"], is_flag=True, help="Compare every skip with the exhaustive search of the same memo."),
 )
+OWN_SETTINGS = {
+    "pruning": "write --modes {value}",
+    "seed": "write --modes both+{value}",
+    **dict.fromkeys(("enumeration", "region", "exploration"), "--searches chooses it: --searches branch,rules"),
+    **{name: f"write --{_PLURAL[name]} {{value}}" for name in ("driver", "cost_model", "estimator")},
+    "rule_order": "--seeds N gives it 0 to N-1",
+}
 TIMEOUT = 15.0
 COMPARED = ("costed", "tasks", "goals_opened", "groups", "logical", "duplicates", "skipped", "ms_search", "peak_mb", "cost")
 
@@ -175,8 +182,8 @@ def settings_of(item: Item) -> Settings:
     pruning, _, seed = item["mode"].partition("+")
     factors = [f"{name}={item[name]}" for name in ("driver", "cost_model", "estimator")]
     search = SEARCHES[item["search"]].split()
-    pairs = (*FIXED, *search, *factors, f"pruning={pruning}", f"seed={seed or 'none'}", f"rule_order={item['seed']}")
-    return Settings.from_pairs((*pairs, *shlex.split(item["pairs"])))
+    own = (*search, *factors, f"pruning={pruning}", f"seed={seed or 'none'}", f"rule_order={item['seed']}")
+    return Settings.from_pairs((*FIXED, *shlex.split(item["pairs"]), *own))
 
 
 def measure(item: Item) -> list[Row]:

@@ -65,6 +65,7 @@ TIMEOUT = 120.0
 KEYS = ("what", "by", "cost_model", "aliases")
 LOWER = ("q_error", "ratio")
 ESTIMATORS, COST_MODELS = "histogram,system_r,upper_bound", "c_out,arrow"
+OWN_SETTINGS = {"estimator": "write --estimators {value}", "cost_model": "write --cost-models {value}"}
 PARAMETERS = (
     click.Option(["--estimators"], metavar="A,B,...", default=ESTIMATORS, show_default=True, help="As the setting estimator."),
     click.Option(["--cost-models"], metavar="A,B,...", default=COST_MODELS, show_default=True, help="As the setting cost_model."),

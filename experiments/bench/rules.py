@@ -40,6 +40,7 @@ With the pairs of rules that work on one another's results, those that undo one 
 ways to order joins, as the setting enumeration has them.
 """
 MODES = ("adaptive", "rules")
+OWN_SETTINGS = {"enumeration": "--modes chooses it: --modes rules"}
 TIMEOUT = 300.0
 KEYS = ("rule", "maker")
 LOWER = ("bindings", "firings", "new", "duplicates", "without")

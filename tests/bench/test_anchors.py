@@ -51,5 +51,6 @@ def test_q_errors_grow_with_joins():
 
 
 def test_queries_of_ones_own_are_refused():
-    with pytest.raises(PlanscopeError, match="has queries and data of its own"):
-        anchors.items(Options(queries=("chain/5",), modes=anchors.MODES))
+    for options in (Options(queries=("chain/5",)), Options(pairs=("gap=0.1",))):
+        with pytest.raises(PlanscopeError, match="has queries, data and settings of its own"):
+            anchors.items(options)

@@ -80,11 +80,11 @@ def test_an_audit_says_how_many_skips_it_checked(planscope, tmp_path):
 def test_queries_over_data_and_other_settings(planscope, tpch, tmp_path):
     joined = "o_custkey = c_custkey and c_nationkey = n_nationkey"
     (tmp_path / "mine.sql").write_text(f"select o_totalprice, c_name, n_name from orders, customer, nation where {joined}")
-    other = ("-d", "tpch:0.01", "--set", "enumeration=rules", "--modes", "none,both", "--audit")
+    other = ("-d", "tpch:0.01", "--set", "ctes=inline", "--searches", "rules", "--modes", "none,both", "--audit")
     done = planscope("bench", "pruning", str(tmp_path / "mine.sql"), *other, *HERE, "-o", str(tmp_path / "out"))
     assert done.code == 0
     rows = _rows(tmp_path / "out")
-    assert {(row["query"], row["data"], row["pairs"]) for row in rows} == {("mine", "tpch:0.01", "enumeration=rules")}
+    assert {(row["query"], row["data"], row["pairs"]) for row in rows} == {("mine", "tpch:0.01", "ctes=inline")}
     assert [row["mode"] for row in rows] == ["none", "both"]
     assert rows[0]["cost"] == pytest.approx(rows[1]["cost"]) and rows[1]["audited"] > rows[0]["audited"] == 0
 

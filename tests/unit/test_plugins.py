@@ -405,7 +405,7 @@ def test_every_operator_of_ours_is_listed() -> None:
 @pytest.mark.parametrize(
     ("body", "settings", "message"),
     [
-        (FREE.replace("leaves): return 0.0", "leaves): return 9.0"), ("--set", "cost_model=free"), "model free says to be"),
+        (FREE.replace("leaves): return 0.0", "leaves): return 9.0"), ("--cost-models", "free"), "model free says to be"),
         (KEEP.replace("return None", "return bound.nothing"), (), "mine.py, line "),
     ],
 )  # fmt: skip
