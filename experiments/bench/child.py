@@ -183,7 +183,8 @@ def measured(name: str, item: Item, idle_mb: float | None = None) -> list[Row]:
         rows = [failure("memory", str(error) or "memory ran out")]
     except Exception as error:
         where, text = plugin_line(error), str(error) or "no message"
-        text = text if where is None else f"plug-in {where}: {text}"
+        if where is not None and not text.startswith("plug-in "):  # as what loads it says
+            text = f"plug-in {where}: {text}"
         rows = [{**failure("error", text), "error_kind": type(error).__name__, "bug": _is_bug(error)}]
     peak = None if idle_mb is None else status_mb("VmHWM")
     used = {

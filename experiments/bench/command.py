@@ -27,6 +27,7 @@ from experiments.commands.inputs import DATA_HELP, progress
 from experiments.commands.output import aligned_text, say, table_text, text_width
 from experiments.commands.spark_options import SPARK_OPTIONS
 from optimizer.errors import InternalError, OutputError, PlanscopeError, SettingsError, many
+from optimizer.plugins.load import load_plugins
 from optimizer.settings import Settings
 
 TIMEOUT, QUICK_TIMEOUT = 60.0, 30.0  # seconds for an item
@@ -83,6 +84,7 @@ def _run(
         pairs = (*pairs, f"plugins={','.join(plugins)}")
     settings = Settings.from_pairs(pairs)
     _check_own(experiment, pairs)
+    load_plugins(settings.plugins)  # what is wrong with them is said once
     items = experiment.items(Options(queries, data, pairs, _modes(experiment, modes), seeds, quick, own))
     if timeout is None:
         timeout = min(QUICK_TIMEOUT, _usual_timeout(experiment)) if quick else _usual_timeout(experiment)

@@ -12,6 +12,9 @@ import pytest
 
 from executor.arrow.run import execute_table
 from executor.session import Session
+from experiments.bench import pruning
+from experiments.bench.child import measured
+from experiments.bench.experiment import Options
 from experiments.cli import main
 from experiments.commands.inputs import Inputs
 from memo_viz.explain import plan_json
@@ -416,6 +419,16 @@ def test_a_bench_calls_no_error_of_a_plug_in_ours(
     assert main(["bench", "pruning", "chain/3", "--modes", "both", "--audit", "-q", "--plugin", plugin, *settings]) == 2
     error = capsys.readouterr().err
     assert error.startswith("error: bench pruning: ") and message in error and "or a plug-in gives it what is wrong" in error
+
+
+def test_a_bench_says_once_what_is_wrong_with_a_plug_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before the first item; and where it became wrong since, with one prefix."""
+    plugin = written(tmp_path, "raise ValueError('odd')")
+    assert main(["bench", "pruning", "chain/3", "chain/4", "-q", "--plugin", plugin]) == 2
+    said = f"plug-in {plugin}, line 4: ValueError: odd"
+    assert capsys.readouterr().err == f"error: {said}\n"
+    [item] = pruning.items(Options(("chain/3",), modes=("both",), pairs=(f"plugins={plugin}",)))
+    assert measured("pruning", item)[0]["error"] == said
 
 
 PEEK = '''
