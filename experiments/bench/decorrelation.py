@@ -70,9 +70,9 @@ def items(options: Options) -> list[Item]:
         raise PlanscopeError(f'there is no form "{unknown[0]}" of subquery; forms: {", ".join(FORMS)}; or name a query: tpch/q02')
     sizes = QUICK if options.quick else SIZES
     seconds = QUICK_SECONDS if options.quick else SECONDS
-    shared = {"seconds": seconds, "pairs": list(options.pairs)}
     found: list[Item] = []
     for form in options.queries or FORMS:
+        shared = {"seconds": seconds, "pairs": options.pairs_for(form)}
         if form in FORMS:
             found += (
                 {"form": form, **dict(zip(sizes, point, strict=True)), **shared} for point in itertools.product(*sizes.values())

@@ -74,11 +74,14 @@ def items(options: Options) -> list[Item]:
     if not queries:
         raise SqlError(f"there are no built-in queries about {data}", hint="name some, or give SQL")
     common = {
-        "data": data, "engines": [name for name in (NAMES[0], *others) if installed(name)], "pairs": list(options.pairs),
+        "data": data, "engines": [name for name in (NAMES[0], *others) if installed(name)],
         "threads": options.own.get("threads") or os.cpu_count() or 1,
         "rounds": options.own.get("rounds") or (1 if options.quick else ROUNDS),
     }  # fmt: skip
-    return [{"query": query, "sql": OPERATORS.get(query) or resolve_sql(query), **common} for query in queries]
+    return [
+        {"query": query, "sql": OPERATORS.get(query) or resolve_sql(query), "pairs": options.pairs_for(query), **common}
+        for query in queries
+    ]
 
 
 def measure(item: Item) -> list[Row]:

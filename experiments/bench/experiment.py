@@ -43,6 +43,10 @@ from typing import Any, Literal, Protocol
 
 import pyarrow as pa
 
+from experiments.workloads.queries import query_name
+from optimizer.settings import Settings
+from optimizer.stats.injected import for_query
+
 Item = dict[str, Any]
 Row = dict[str, Any]
 
@@ -58,6 +62,14 @@ class Options:
     seeds: int = 1
     quick: bool = False
     own: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def pairs_for(self, query: str) -> list[str]:
+        """`pairs`, and which query of a file of injected cardinalities `query` is, if it has a name. Raises SettingsError."""
+        settings = Settings.from_pairs(self.pairs)
+        if not settings.injected:
+            return [*self.pairs]
+        named = for_query(settings.replace(estimator="injected"), query_name(query))
+        return [*self.pairs, *([f"injected={named.injected}"] if named.injected != settings.injected else [])]
 
 
 @dataclass(frozen=True)

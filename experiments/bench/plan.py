@@ -81,7 +81,7 @@ def items(options: Options) -> list[Item]:
     for name in dict.fromkeys(query.partition("/")[0] for query in found):
         open_data(WORKLOADS[name].data), open_data(WORKLOADS[name].rows)  # made, if need be, before the clock runs
     rounds = options.own.get("rounds") or (1 if options.quick else 3)
-    return [{"query": query, "rounds": rounds, "settings": list(options.pairs)} for query in dict.fromkeys(found)]
+    return [{"query": query, "rounds": rounds, "settings": options.pairs_for(query)} for query in dict.fromkeys(found)]
 
 
 def measure(item: Item) -> list[Row]:

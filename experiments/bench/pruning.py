@@ -107,9 +107,9 @@ def items(options: Options) -> list[Item]:
         ]  # fmt: skip
     for data in dict.fromkeys(item["data"] for item in about.values()):
         open_data(data)  # made, if need be, before the clock runs
-    common = {"pairs": shlex.join(options.pairs), "audit": bool(options.own.get("audit"))}
+    pairs, audit = {query: shlex.join(options.pairs_for(query)) for query in about}, bool(options.own.get("audit"))
     found = [
-        {**about[query], "mode": mode, **config, "seed": seed, **common}
+        {**about[query], "mode": mode, **config, "seed": seed, "pairs": pairs[query], "audit": audit}
         for seed in range(options.seeds) for query, mode, config in designs
     ]  # fmt: skip
     for item in found:

@@ -88,7 +88,7 @@ def items(options: Options) -> list[Item]:
         chosen_cost_model(settings, load_plugins(settings.plugins))
     return [
         {
-            "query": query, "estimators": estimators, "cost_models": cost_models, "pairs": list(options.pairs),
+            "query": query, "estimators": estimators, "cost_models": cost_models, "pairs": options.pairs_for(query),
             "postgres": options.own.get("postgres"), **{mode: mode in options.modes for mode in MODES},
         }
         for query in _queries(options.queries or WORKLOADS[:2], options.quick)

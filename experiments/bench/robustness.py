@@ -81,7 +81,7 @@ def items(options: Options) -> list[Item]:
     found: list[Item] = []
     for query in named:
         own = default_data(query) or data
-        shared = {"query": query, "data": own, "pairs": list(options.pairs)}
+        shared = {"query": query, "data": own, "pairs": options.pairs_for(query)}
         if "diagrams" in options.modes:
             found.append({"part": "diagrams", **shared, "points": 8 if options.quick else 16})
         if "errors" in options.modes:

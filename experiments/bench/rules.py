@@ -57,7 +57,7 @@ def items(options: Options) -> list[Item]:
     data = options.data or "tpch:0.01"
     named = options.queries or (QUICK if options.quick else QUERIES)
     return [
-        {"query": query, "data": default_data(query) or data, "enumeration": mode, "pairs": list(options.pairs)}
+        {"query": query, "data": default_data(query) or data, "enumeration": mode, "pairs": options.pairs_for(query)}
         for query in named
         for mode in options.modes
     ]

@@ -68,7 +68,7 @@ def items(options: Options) -> list[Item]:
     for query in named:
         own = default_data(query) or data
         may_run = "run" in options.modes and not open_data(own).statistics_only
-        shared = {"query": query, "data": own, **sizes, "within": WITHIN, "pairs": list(options.pairs)}
+        shared = {"query": query, "data": own, **sizes, "within": WITHIN, "pairs": options.pairs_for(query)}
         found += ({**shared, "costs": "costs" in options.modes, "run": may_run, "seed": seed} for seed in range(options.seeds))
     return found
 

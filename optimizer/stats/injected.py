@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ from optimizer.stats.relation_set import RelationSet
 
 Cardinalities = Mapping[frozenset[str], float]
 """Rows by set of aliases, in lower case."""
+
+_NO_NAME = ""  # of the query of a file without a column `query`
 
 
 class Injected(KnownRows):
@@ -66,30 +68,43 @@ def injected_cardinalities(setting: str) -> Cardinalities:
     queries = _queries(file)
     if query is None and len(queries) == 1:
         return next(iter(queries.values()))
-    names = f"{', '.join(list(queries)[:5])}{', …' if len(queries) > 5 else ''}"
     if query is None:
-        raise SettingsError(
-            f"{file} has cardinalities of {many(len(queries), 'query')} ({names}), and none of the name of this one\n"
-            f"write injected={file}:QUERY"
-        )
+        raise _not_among(queries, file)
     if query not in queries:
-        raise SettingsError(f'{file} has no cardinalities of query "{query}"\nit has {many(len(queries), "query")}: {names}')
+        raise SettingsError(
+            f'{file} has no cardinalities of query "{query}"\nit has {many(len(queries), "query")}: {_names(queries)}'
+        )
     return queries[query]
 
 
 def for_query(settings: Settings, name: str) -> Settings:
-    """The settings for a query of that name: where `injected` is a file of several queries, it says which one is meant.
+    """The settings for a query of that name ("": none): where `injected` is a file of named queries, it says which one is meant.
 
-    `stats/001` is called that in the file, or 001. Unchanged where the file has neither. Raises SettingsError for a bad file.
+    `stats/001` is called that in the file, or 001. Raises SettingsError for a bad file, and for one that has neither.
     """
     if settings.estimator != "injected":
         return settings
     file, query = _parts(settings.injected)
     queries = _queries(file)
-    if query is not None or len(queries) == 1:
+    if not name or query is not None or list(queries) == [_NO_NAME]:
         return settings
     found = next((each for each in (name, name.rpartition("/")[2]) if each in queries), None)
-    return settings if found is None else settings.replace(injected=f"{file}:{found}")
+    if found is None:
+        raise _not_among(queries, file)
+    return settings.replace(injected=f"{file}:{found}")
+
+
+def _not_among(queries: Collection[str], file: str) -> SettingsError:
+    return SettingsError(
+        f"{file} has cardinalities of {many(len(queries), 'query')} ({_names(queries)}), and none of the name of this one\n"
+        f"write injected={file}:QUERY"
+    )
+
+
+def _names(queries: Iterable[str]) -> str:
+    """Those of the first queries."""
+    names = list(queries)
+    return f"{', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
 
 
 def injected_file(setting: str) -> str:
@@ -133,7 +148,7 @@ def _read(path: Path, changed_ns: int, size: int) -> dict[str, Cardinalities]:
                 f"{path}, row {number}: aliases {row['aliases']!r}, cardinality {row['cardinality']!r}\n"
                 "aliases are a list or a text such as a+b, a cardinality is a number from 0 up"
             )
-        query = queries.setdefault(str(row.get("query", "")), {})
+        query = queries.setdefault(str(row.get("query", _NO_NAME)), {})
         if query.setdefault(aliases, value) != value:
             names = " ".join(sorted(aliases))
             raise SettingsError(f"{path}, row {number}: {names} has {value:g} rows here and {query[aliases]:g} in another row")

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor import Session
+from experiments.bench.experiment import Options
 from experiments.commands.inputs import Inputs
 from experiments.workloads.queries import resolve_sql
 from optimizer.catalog.table import Catalog, Table
@@ -130,6 +131,23 @@ def test_a_file_of_several_queries_is_asked_by_the_name_of_the_query(tmp_path: P
     (tmp_path / "star.sql").write_text(resolve_sql("star/3"))
     session, sql = Inputs(str(tmp_path / "star.sql"), "joingraph", pairs, (), None, None, quiet=True).open({})
     assert session.settings.injected == f"{file}:star" and rows_of(session.optimize(sql))["r0 r1"] == 5.0
+
+
+def test_a_named_query_of_a_file_is_not_taken_for_another(tmp_path: Path) -> None:
+    """Whose name is known; a text takes the only one, and any query the rows of a file that names none."""
+    file = tmp_path / "one.csv"
+    file.write_text("query,aliases,cardinality\nchain/3,r0 r1,77\n")
+    settings = {"estimator": "injected", "injected": str(file)}
+    message = rf"1 query \(chain/3\), and none of the name of this one\nwrite injected={file}:QUERY"
+    with pytest.raises(SettingsError, match=message):
+        Session("joingraph", settings).optimize("chain/4")
+    assert rows_of(Session("joingraph", settings).optimize(resolve_sql("chain/4")))["r0 r1"] == 77.0
+    pairs = tuple(f"{name}={value}" for name, value in settings.items())
+    assert Options(pairs=pairs).pairs_for("chain/3") == [*pairs, f"injected={file}:chain/3"]
+    with pytest.raises(SettingsError, match=message):
+        Options(pairs=pairs).pairs_for("chain/4")
+    file.write_text("aliases,cardinality\nr0 r1,77\n")
+    assert rows_of(Session("joingraph", settings).optimize("chain/4"))["r0 r1"] == 77.0
 
 
 def test_cardinalities_of_relations_that_the_query_does_not_have(tmp_path: Path, tpch: Catalog) -> None:
