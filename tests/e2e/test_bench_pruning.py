@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
@@ -38,6 +39,8 @@ def test_every_mode_finds_the_same_cost_and_pruning_saves_work(planscope, tmp_pa
             none["anytime_cost"][-1] == none["cost"] == min(none["anytime_cost"]) and none["anytime_tasks"][-1] == none["tasks"]
         )
         assert [row["dominated"] > 0 for row in of.values()] == [mode not in ("none", "upper") for mode in of]
+    savings = pacsv.read_csv(tmp_path / "figures/saving_by_relations.csv").to_pylist()
+    assert {(point["panel"], point["x"]) for point in savings} == {("star", 5), ("job", 5)}
     page = (tmp_path / "report.html").read_text("utf-8")
     assert page.count("<svg") == 4 and "saving, mean" in page
 
