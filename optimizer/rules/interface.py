@@ -65,11 +65,23 @@ def binds(pattern: Pattern, op: type[LogicalOperator]) -> bool:
     return pattern.op is not None and (issubclass(op, pattern.op) or any(binds(p, op) for p in pattern.inputs or ()))
 
 
+_MEANT = {
+    **dict.fromkeys(("UnionAll", "MergeUnion"), "SetOp, whose kind is SetOpKind.UNION"),
+    **dict.fromkeys(("HashJoin", "MergeJoin", "NestedLoopJoin"), "Join"),
+    **dict.fromkeys(("HashAggregate", "StreamingAggregate"), "Aggregate"),
+    **dict.fromkeys(("LimitRows", "TopK"), "Limit"),
+    "ConstantRows": "Values", "FilterRows": "Filter", "HashGroupingSets": "GroupingSets", "HashSetOp": "SetOp",
+    "NestedApply": "Apply", "ProjectRows": "Project", "TableScan": "Scan", "WindowRows": "Window",
+}  # fmt: skip
+"""Physical operators that a pattern may be meant to have -> the logical one."""
+
+
 def node(op: OperatorType, *inputs: Pattern, where: Callable[[LogicalOperator], bool] | None = None) -> Pattern:
     """Pattern of an operator over inputs, perhaps only of those `where` something holds; `node(SetOp)` takes any number of
     ANY inputs."""
     for each in op if isinstance(op, tuple) else (op,):
-        assert issubclass(each, LogicalOperator), f"a pattern can only name a logical operator, not {each.__name__}"
+        meant = f": write {_MEANT[each.__name__]}" if each.__name__ in _MEANT else ""
+        assert issubclass(each, LogicalOperator), f"a pattern can only name a logical operator, not {each.__name__}{meant}"
     return Pattern(op, inputs or None, where)
 
 

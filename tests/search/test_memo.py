@@ -11,7 +11,7 @@ from optimizer.algebra.columns import Columns
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Choice, Filter, Limit, Project, ProjectItem, Values
 from optimizer.algebra.logical_joins import Apply, Join
-from optimizer.algebra.physical import HashJoin
+from optimizer.algebra.physical import HashJoin, UnionAll
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, OuterRef
 from optimizer.algebra.trees import Tree
@@ -207,8 +207,10 @@ def test_a_late_member_reaches_patterns_that_look_deeper() -> None:
 
 def test_a_pattern_cannot_name_a_physical_operator() -> None:
     """M10: a logical rule that binds a physical operator is refused when it is written, not when it crashes."""
-    with pytest.raises(AssertionError, match="can only name a logical operator, not HashJoin"):
+    with pytest.raises(AssertionError, match="can only name a logical operator, not HashJoin: write Join"):
         node(HashJoin, ANY, ANY)
+    with pytest.raises(AssertionError, match=r"not UnionAll: write SetOp, whose kind is SetOpKind\.UNION"):
+        node(UnionAll)
 
 
 def test_insertion_does_not_recurse() -> None:
