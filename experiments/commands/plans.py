@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from optimizer.plan_space import PlanSpace
 
 FORMATS = ("text", "json")
+LONG_RANK = 10**30  # ranks from here on are cut in a text
 LADDER = (2, 11, 101, 1001)  # positions by cost whose distance to the cheapest is told
 
 
@@ -57,7 +58,9 @@ def command(
     query = session.optimize(sql)
     space = searched_space(query.engine) if searched else full_space(query.engine)
     if rank is not None and rank >= space.count:
-        raise click.UsageError(f"there is no plan {rank}: there are {space.count:,}, numbered from 0")
+        from optimizer.plan_space.plan_space import show_count
+
+        raise click.UsageError(f"there is no plan {rank}: there are {show_count(space.count)}, numbered from 0")
     report: dict[str, Any] = {"sql": sql, "settings": query.settings.as_dict(), "space": _space_facts(space, query, searched)}
     if count or not chosen:
         report["count"] = _count_facts(space, query, searched)
@@ -176,7 +179,7 @@ def _execution(query: OptimizedQuery, plans: list[dict[str, Any]]) -> tuple[dict
         plan["rows"], plan["ms"] = found.rows, round(found.ms, 3)
         plan["result"] = "same" if found.difference is None else found.difference
         if found.difference is not None and not choice:
-            wrong.append(f"plan {plan['rank']}: {found.difference}")
+            wrong.append(f"plan {_rank(plan['rank'])}: {found.difference}")
     ran = [plan for plan in plans if not str(plan["result"]).startswith("fails")]
     costs, times = [p["node"].cost for p in ran], [p["ms"] for p in ran]
     facts = {
@@ -238,7 +241,7 @@ def _count_text(report: dict[str, Any]) -> str:
     elif (space["chosen_cost"] or 0.0) > (space["best_cost"] or 0.0) * (1 + 1e-9):
         lines.append(f"the chosen plan costs {number(space['chosen_cost'])}")
     if space["chosen_rank"] is not None:
-        lines.append(f"the chosen plan has rank {space['chosen_rank']}")
+        lines.append(f"the chosen plan has rank {_rank(space['chosen_rank'])}")
     for step in count["next"]:
         if step["ratio"] is not None:
             lines.append(f"{_ordinal(step['position'])} cheapest: {_percent(step['ratio'])}")
@@ -254,11 +257,21 @@ def _plans_text(plans: list[dict[str, Any]]) -> str:
     rows = []
     for plan in plans:
         ratio = "" if plan["ratio"] is None else f"{plan['ratio']:,.3f}" if plan["ratio"] < 100 else number(plan["ratio"])
-        figures: tuple[str, ...] = (str(plan["rank"]), "∞" if plan["cost"] is None else number(plan["cost"]), ratio)
+        figures: tuple[str, ...] = (_rank(plan["rank"]), "∞" if plan["cost"] is None else number(plan["cost"]), ratio)
         if ran:
             figures += (f"{plan['ms']:,.1f}", f"{plan['rows']:,}", plan["result"])
         rows.append((*figures, shorten(clean(plan["operators"]), 400)))
-    return table_text(head, rows) if rows else "no plan is that cheap"
+    if not rows:
+        return "no plan is that cheap"
+    cut = any(plan["rank"] >= LONG_RANK for plan in plans)
+    return table_text(head, rows) + ("\nranks are cut: --format json has them whole" if cut else "")
+
+
+def _rank(rank: int) -> str:
+    """Whole where it can be typed, else like 3.21e+47."""
+    from optimizer.plan_space.plan_space import show_count
+
+    return str(rank) if rank < LONG_RANK else show_count(rank)
 
 
 def _execution_text(facts: dict[str, Any], plans: int) -> str:

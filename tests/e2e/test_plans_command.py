@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from experiments import plan_space
+from experiments.commands.plans import _plans_text
 
 JOIN = "select p.name, count(*) as n from people p join sales s on p.id = s.person group by p.name order by n desc"
 RULES = ("--set", "enumeration=rules")
@@ -49,6 +50,14 @@ def test_plans_and_their_ranks(planscope, shop):
     assert max(plan["ratio"] for plan in plans("--sample", "50", "--within", "1.5")) <= 1.5
     facts = json.loads(planscope("plans", JOIN, "-d", str(shop), *RULES, "--format", "json").out)
     assert all(plan["rank"] < facts["count"]["searched_plans"] for plan in plans("--sample", "3", "--searched"))
+
+
+def test_long_ranks_are_cut_in_a_text():
+    plans = [{"rank": rank, "cost": 1.0, "ratio": 1.0, "operators": "scan"} for rank in (10**30 - 1, 10**3000)]
+    text = _plans_text(plans)
+    assert "9" * 30 in text and "1.00e+3000" in text and len(text) < 500
+    assert text.endswith("\nranks are cut: --format json has them whole")
+    assert "cut" not in _plans_text(plans[:1])
 
 
 def test_a_plan_is_drawn_by_its_rank(planscope, shop):
