@@ -26,6 +26,7 @@ from optimizer.trace.vocabulary import Kind, vocabulary
 _HOLE = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _NUMBERED = re.compile(r"\b(group|goal|expression) (\d+)")
 _FOR_TRAITS = re.compile(r" for ((?:order|group)\([^)]*\))")
+_LIMIT = re.compile(r", limit (\S+)(?= \[|$)")
 _TRAITS = re.compile(r"(order|group)\((.*)\)", re.DOTALL)
 
 Event = Mapping[str, Any]
@@ -57,7 +58,8 @@ class Names:
 
     def task(self, id: int) -> str:
         """What a task does, with names for the numbers in it."""
-        text = self._tasks.get(id, f"task {id}").replace(" for any", "")
+        text = _LIMIT.sub(lambda found: f", limit {figure(float(found[1]))}", self._tasks.get(id, f"task {id}"))
+        text = text.replace(" for any", "")
         text = _FOR_TRAITS.sub(lambda found: " " + self.traits(found[1]), text)
         return clean(_NUMBERED.sub(lambda found: self._numbered(found[1], int(found[2])), text))
 

@@ -23,6 +23,7 @@ TITLE_WIDTH, SET_WIDTH, TITLE_LINES = 26, 17, 4  # characters
 # in points; the page draws by these
 CHARACTER, TITLE_LINE, FIGURES_LINE, ROW, PADDING = 6.2, 15, 15, 15, 9
 CARD_WIDTH, PILL_WIDTH, SIGN = 132, 64, 14
+MARK, ROW_CHARACTER, COST = 16, 6.4, 7  # of an operator: pixels before its name, of a letter; letters of its cost
 GAP_X, GAP_Y = 14, 34
 SCREEN = 1.4  # width by height of what is seen of a picture
 
@@ -70,7 +71,7 @@ def layout(events: Iterable[Mapping[str, Any]], final: MemoState, names: Mapping
     """The places of all groups that `events` speak of. `final`: the state after them; `names`: of groups, by id."""
     census = _take_census(events, final)
     goals = Counter(_place(census, final, goal.group) for goal in final.goals.values())
-    boxes = {id: _box(census, names.get(id, f"G{id}"), id, goals[id]) for id in census.members}
+    boxes = {id: _box(census, final, names.get(id, f"G{id}"), id, goals[id]) for id in census.members}
     links = _links(census, final, boxes)
     ranks = _ranks_by_graphviz if len(boxes) <= GRAPHVIZ_UP_TO else _ranks_by_level
     if boxes:
@@ -104,8 +105,8 @@ def _take_census(events: Iterable[Mapping[str, Any]], final: MemoState) -> _Cens
     return census
 
 
-def _box(census: _Census, name: str, id: int, goals: int) -> Box:
-    """A box with room for the signs of up to three goals beside its name."""
+def _box(census: _Census, final: MemoState, name: str, id: int, goals: int) -> Box:
+    """A box with room for its operators with their costs, and for the signs of up to three goals beside its name."""
     small = id < 0
     title = wrap(name, SET_WIDTH if small else TITLE_WIDTH, TITLE_LINES) or [""]
     everyone = census.members[id]
@@ -113,7 +114,9 @@ def _box(census: _Census, name: str, id: int, goals: int) -> Box:
     more = len(rows) > ROWS
     rows = sorted(rows[: ROWS - more])
     least = PILL_WIDTH if small else CARD_WIDTH
-    width = max(least, CHARACTER * max(map(len, title)) + 2 * PADDING + SIGN * max(1, min(goals, 3)))
+    wide = CHARACTER * max(map(len, title)) + SIGN * max(1, min(goals, 3))
+    ops = max((len(final.mexprs[row].op) for row in rows if row in final.mexprs), default=0)
+    width = max(least, 2 * PADDING + max(wide, MARK + ROW_CHARACTER * (ops + COST)))
     lines = len(rows) + more
     height = TITLE_LINE * len(title) + FIGURES_LINE + (ROW * lines + 6 if lines else 0) + PADDING
     return Box(title, rows, more, width, height)

@@ -50,6 +50,7 @@ export class Names {
    * @param {string} text @returns {Part[]} */
   task(text) {
     const said = text
+      .replace(/, limit (\S+)$/, (_, limit) => `, limit ${figure(limit)}`)
       .replaceAll(" for any", "")
       .replace(/ for ((?:order|group)\([^)]*\))/g, (_, traits) => " " + this.traits(traits));
     return said.split(/\b((?:group|goal|expression) \d+)/).map((piece, i) => {

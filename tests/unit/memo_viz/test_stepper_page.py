@@ -15,8 +15,9 @@ import pytest
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import resolve_sql
 from memo_viz.names import group_names
-from memo_viz.stepper.layout import GAP_X, SCREEN, layout
+from memo_viz.stepper.layout import GAP_X, PADDING, SCREEN, layout
 from memo_viz.stepper.page import bundle, in_frame, stepper_page
+from memo_viz.words import Names
 from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
@@ -93,6 +94,21 @@ def test_every_group_has_a_place_of_its_own(tpch, query):
     width = max(box.x + box.width / 2 for box in boxes) - min(box.x - box.width / 2 for box in boxes)
     height = max(box.y + box.height for box in boxes)
     assert SCREEN / 4 < width / height < SCREEN * 4
+
+
+def test_boxes_have_room_for_operators_and_costs(tpch):
+    events = events_of("select n_regionkey, count(*) from nation group by n_regionkey", tpch)
+    final = Replay(events).seek(len(events))
+    boxes = layout(events, final, group_names(final)).boxes
+    [(op, box)] = [(final.mexprs[row].op, box) for box in boxes.values() for row in box.rows
+                   if final.mexprs[row].op == "streaming_aggregate"]  # fmt: skip
+    page_cuts_at = (box.width - 2 * PADDING - 16 - 6.4 * len("123,456")) / 6.3
+    assert page_cuts_at >= len(op)
+
+
+def test_limits_of_tasks_are_figures_like_all(tpch):
+    names = Names(Replay([]).seek(0), {1: "optimize group 5 for any, limit 9934.89"})
+    assert names.task(1) == "optimize G5, limit 9,934.89"
 
 
 def test_a_set_that_becomes_a_group_stays_in_its_place(q5):
