@@ -20,6 +20,7 @@ from optimizer.errors import many
 LONG = 30  # rows from which on a table is folded
 _ITEM_COLUMNS = ("status", "error_kind", "error", "item_s")
 _STYLE = """
+:root{color-scheme:light dark}
 body{font:15px/1.5 system-ui,sans-serif;color:#222;max-width:70rem;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.7rem;margin-bottom:.2rem}h2{font-size:1.25rem;margin-top:2.2rem;border-bottom:1px solid #ccc}
 table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums}
@@ -31,6 +32,9 @@ figcaption,.caption{color:#333;margin-top:1rem}.source{color:#666;font-size:12px
 code{background:#f2f2f2;padding:0 .25em}.problem{background:#fde8e8;border-left:4px solid #c00;padding:.4rem .8rem}
 summary{cursor:pointer;color:#05508c}
 dl{display:grid;grid-template-columns:max-content auto;gap:.1rem 1rem;font-size:13px}dd{margin:0}
+@media(prefers-color-scheme:dark){body{color:#e4e7eb;background:#14171c}h2,th,td{border-color:#3a414b}
+th{background:#14171c}tr:hover td{background:#1f2630}figure svg{background:#fff}figcaption,.caption{color:#c3c9d1}
+.source{color:#98a2ae}code{background:#252b34}.problem{background:#3b1d1b}summary{color:#86b7ff}}
 """
 
 
