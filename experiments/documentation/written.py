@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from experiments import function_reference, trace_reference
-from experiments.documentation import commands, formats, rules, settings
+from experiments.documentation import commands, formats, operators, rules, settings
 from experiments.documentation.notebooks import notebook
 from experiments.documentation.run import Shown, carry_out
 
@@ -20,6 +20,7 @@ def references() -> dict[str, str]:
     """Pages written from the code, and the notebooks of the course: path below docs/ to text."""
     written = {
         "reference/settings.md": settings.page(),
+        "reference/operators.md": operators.page(),
         "reference/rules.md": rules.listing(),
         "reference/commands.md": commands.page(),
         "reference/formats.md": formats.page(),
