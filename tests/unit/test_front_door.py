@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,12 @@ def test_every_name_is_there() -> None:
     assert set(planscope.__all__) <= set(dir(planscope))
     with pytest.raises(AttributeError, match="no attribute 'Optimiser'"):
         planscope.Optimiser  # noqa: B018
+
+
+def test_the_citation_is_of_this_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lines = (ROOT / "CITATION.cff").read_text("utf-8").splitlines()
+    assert {f"{name}: {project[name]}" for name in ("version", "license")} <= set(lines)
 
 
 def test_the_names_for_type_checkers_are_those_at_run_time() -> None:
