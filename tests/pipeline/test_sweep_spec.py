@@ -228,6 +228,12 @@ def test_ids_and_runs_follow_from_what_is_done() -> None:
     )
 
 
+def test_the_query_of_a_file_is_named_beside_the_specification(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("query,aliases,cardinality\nmine,r0,5\n")
+    plan = plan_sweep(SweepSpec(["chain/3"], settings={"estimator": "injected", "injected": "rows.csv:mine"}, base=tmp_path))
+    assert plan.variants[0].settings["injected"] == f"{tmp_path / 'rows.csv'}:mine"
+
+
 def test_a_run_is_another_where_a_file_that_settings_name_has_changed(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     spec = SweepSpec(["chain/3"], settings={"estimator": "injected", "injected": "rows.csv"}, base=tmp_path)

@@ -118,10 +118,15 @@ def _check_together(variants: Sequence[Variant], points: int, problems: Problems
 
 def _with_files(settings: dict[str, Any], base: Path) -> dict[str, Any]:
     """With absolute paths for settings that name a file: tasks run in other folders."""
-    return {
-        name: str((base / value).resolve()) if name in FILES and value and (base / str(value)).exists() else value
-        for name, value in settings.items()
-    }
+    return {name: _absolute(str(value), base) if name in FILES and value else value for name, value in settings.items()}
+
+
+def _absolute(value: str, base: Path) -> str:
+    """FILE or FILE:QUERY, as `injected` may be, with the whole path of a file that is there."""
+    for file, query in ((value, ""), (value.rpartition(":")[0], f":{value.rpartition(':')[2]}")):
+        if file and (base / file).exists():
+            return f"{(base / file).resolve()}{query}"
+    return value
 
 
 def _show(value: Any) -> str:
