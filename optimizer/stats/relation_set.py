@@ -19,6 +19,7 @@ from optimizer.algebra.rebuild import copy_tree
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.spools import CteReference
 from optimizer.algebra.trees import Tree, postorder
+from optimizer.stats.estimator import Estimator
 from optimizer.stats.relation import RelationStats
 
 
@@ -81,6 +82,15 @@ def joined(leaves: Sequence[Tree], predicate: Predicate) -> Tree:
     elif safe:
         tree = Tree(Filter(safe), (tree,))
     return filtered(last, tree)
+
+
+def estimated(estimator: Estimator, tree: Tree) -> RelationStats:
+    """What another estimator says of the rows of a tree."""
+    found: dict[int, RelationStats] = {}
+    for node in postorder(tree):
+        assert isinstance(node, Tree), "a relation set holds no memo groups"
+        found[id(node)] = estimator.estimate(node.op, node.props, [found[id(child)] for child in node.inputs])
+    return found[id(tree)]
 
 
 def under_columns(held: Tree, op: CteReference, columns: Columns) -> Tree:
