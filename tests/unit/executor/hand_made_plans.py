@@ -21,6 +21,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Scan, ScanColumn
 from optimizer.algebra.physical import HashJoin, PhysicalOperator, TableScan
 from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.traits import ANY, Alternative, Collation, TraitSet
 from optimizer.rules.join_keys import split_keys
@@ -206,5 +207,5 @@ class TwoTables:
 def hashed(
     kind: JoinKind, tables: TwoTables, predicate: Predicate, mark: int | None = None, build_left: bool = False
 ) -> HashJoin:
-    keys, null_safe, residual = split_keys(predicate, tables.left.props, tables.right.props)
+    keys, null_safe, residual = split_keys(predicate, LogicalProps(tables.left.columns), LogicalProps(tables.right.columns))
     return HashJoin(kind, keys, residual, build_left, null_safe, mark)
