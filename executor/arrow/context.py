@@ -107,6 +107,11 @@ class Context:
         if self.watch is not None:
             self.watch.held(node, bytes)
 
+    def go_on(self) -> None:
+        """Raises Stopped where nobody waits for the query any more."""
+        if self.watch is not None:
+            self.watch.go_on()
+
     def gather(self, node: PlanNode, child: PlanNode) -> pa.Table:
         """All rows of an input, which `node` holds from now on."""
         batches, bytes = [], 0

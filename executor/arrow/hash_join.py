@@ -60,8 +60,8 @@ def _stage(node: PlanNode, context: Context) -> Stage:
     if build_keys is None:
         return every_pair(node, context, inner, not op.build_left, condition)
     if op.kind is JoinKind.MARK:
-        finder = MarkFinder(inner, build_keys, op.null_safe, Condition(op.residual, context.tuning.pairs))
-        without_keys = MarkFinder(inner, (), 0, Condition(condition, context.tuning.pairs))
+        finder = MarkFinder(inner, build_keys, op.null_safe, Condition(op.residual, context))
+        without_keys = MarkFinder(inner, (), 0, Condition(condition, context))
         context.held(node, inner.nbytes + finder.nbytes)
 
         def marks(outer: pa.RecordBatch) -> pa.Array:

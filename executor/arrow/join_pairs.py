@@ -49,7 +49,7 @@ class Matcher:
     def __init__(
         self, kind: JoinKind, outer_is_left: bool, inner: pa.RecordBatch, residual: Predicate, output: pa.Schema, context: Context
     ) -> None:
-        self._pairs_at_once = context.tuning.pairs
+        self._context = context
         self._batch_rows = context.tuning.batch
         self._keeps_outer = kind.keeps_left if outer_is_left else kind.keeps_right
         self._keeps_inner = kind.keeps_right if outer_is_left else kind.keeps_left
@@ -98,7 +98,7 @@ class Matcher:
             if self._single and bool((counts > 1).any()):
                 raise _second_match()
             # a row that meets nothing gets one pair, with no inner row
-            for rows, nth in portions(np.maximum(counts, 1), self._pairs_at_once):
+            for rows, nth in portions(np.maximum(counts, 1), self._context):
                 none = counts[rows] == 0
                 if none.any():
                     inner = np.full(len(rows), -1, np.int64)
@@ -112,7 +112,7 @@ class Matcher:
         matched = np.zeros(outer.num_rows, np.bool_) if self._keeps_outer else None
         ends = np.cumsum(counts) if self._keeps_outer else counts
         done = made = 0
-        for rows, nth in portions(counts, self._pairs_at_once):
+        for rows, nth in portions(counts, self._context):
             inner = candidates.inner_rows(rows, nth)
             made += len(rows)
             rows, inner = self._passing(outer, rows, inner)
@@ -141,7 +141,7 @@ class Matcher:
         if self._residual is None:
             return candidates.counts > 0
         matched = np.zeros(outer.num_rows, np.bool_)
-        for rows, nth in portions(candidates.counts, self._pairs_at_once):
+        for rows, nth in portions(candidates.counts, self._context):
             matched[self._passing(outer, rows, candidates.inner_rows(rows, nth))[0]] = True
         return matched
 
@@ -181,11 +181,13 @@ def _indices(inner: np.ndarray) -> pa.Array:
     return pa.array(inner, mask=missing) if missing.any() else pa.array(inner)
 
 
-def portions(counts: np.ndarray, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """All pairs as (outer row, number within the row), in order, at most `size` at a time."""
+def portions(counts: np.ndarray, context: Context) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """All pairs as (outer row, number within the row), in order, at most `pairs` of the tuning at a time. Raises Stopped."""
+    size = context.tuning.pairs
     if counts.dtype == np.bool_:
         rows = np.flatnonzero(counts)
         for start in range(0, len(rows), size):
+            context.go_on()
             part = rows[start : start + size]
             yield part, np.zeros(len(part), np.int64)
         return
@@ -199,6 +201,7 @@ def portions(counts: np.ndarray, size: int) -> Iterator[tuple[np.ndarray, np.nda
             yield rows, np.arange(total) - (ends - counts)[rows]
         return
     for start in range(0, total, size):
+        context.go_on()
         pairs = np.arange(start, min(start + size, total))
         rows = np.searchsorted(ends, pairs, side="right")
         yield rows, pairs - (ends - counts)[rows]

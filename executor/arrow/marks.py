@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from executor.arrow.context import Context
 from executor.arrow.expressions import compile_scalar
 from executor.arrow.join_pairs import Candidates, paired, portions
 from executor.arrow.key_index import KeyIndex
@@ -49,12 +50,12 @@ class Marks:
 class Condition:
     """A predicate tested on pairs of rows, three-valued, so many pairs at a time."""
 
-    def __init__(self, predicate: Predicate, pairs_at_once: int) -> None:
+    def __init__(self, predicate: Predicate, context: Context) -> None:
         self._columns: ColumnSet = predicate_columns(predicate)
         self._evaluate: Callable[[pa.RecordBatch], pa.Array] | None = None
         if predicate:
             self._evaluate = compile_scalar(predicate_scalar(predicate))
-        self._pairs_at_once = pairs_at_once
+        self._context = context
 
     def mark(
         self,
@@ -70,7 +71,7 @@ class Condition:
         if self._evaluate is None:
             marks.met(rows[candidates.counts > 0], certain)
             return
-        for numbers, nth in portions(candidates.counts, self._pairs_at_once):
+        for numbers, nth in portions(candidates.counts, self._context):
             pairs = rows[numbers]
             value = self._evaluate(paired(self._columns, outer, inner, pairs, candidates.inner_rows(numbers, nth)))
             true = pc.fill_null(value, False).to_numpy(zero_copy_only=False)

@@ -166,7 +166,7 @@ class _Join:
         self._inner = batch_schema(right.columns, context.columns)
         self._none = empty_batch(self._inner)
         predicate = conjunction(bound_to(conjunct, left.columns) for conjunct in op.predicate)
-        self._condition = Condition(predicate, context.tuning.pairs) if op.kind is JoinKind.MARK else None
+        self._condition = Condition(predicate, context) if op.kind is JoinKind.MARK else None
         self._matcher = Matcher(op.kind, True, self._none, predicate, self._schema, context)
 
     def rows(self, outer: pa.RecordBatch, number: np.ndarray, results: Sequence[Result]) -> Iterator[pa.RecordBatch]:

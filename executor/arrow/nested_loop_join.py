@@ -46,7 +46,7 @@ def every_pair(node: PlanNode, context: Context, inner: pa.RecordBatch, outer_is
     op = node.op
     assert isinstance(op, NestedLoopJoin | HashJoin)
     if op.kind is JoinKind.MARK:
-        finder = MarkFinder(inner, (), 0, Condition(condition, context.tuning.pairs))
+        finder = MarkFinder(inner, (), 0, Condition(condition, context))
         return mark_stage(node, context, lambda outer: finder.marks(outer, ()))
     matcher = Matcher(op.kind, outer_is_left, inner, condition, context.schema(node), context)
 

@@ -14,7 +14,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
-from weakref import WeakSet
 
 import pyarrow as pa
 
@@ -24,7 +23,7 @@ from executor.arrow.context import WORKERS, Tuning
 Work = Callable[[Any], Iterable[pa.RecordBatch]]  # on a batch; the first stage of a scan on a row group, which has `num_rows` too
 Made = TypeVar("Made")
 _SPARE = 2  # tasks begun beyond one a worker: others go on while the consumer works on a result, or waits for a slow one
-_begun: WeakSet[Future[Any]] = WeakSet()
+_given: set[Future[Any]] = set()  # to the pool, and not done
 _AHEAD = 8  # batches a task makes before it leaves the rest to the consumer: bounds what a join with many matches holds
 
 
@@ -50,7 +49,7 @@ def ordered_map(source: Iterator[Any], work: Callable[[Any], Iterable[Made]], tu
             if not waiting and (tuning.workers < 2 or batch.num_rows < tuning.inline):
                 yield from work(batch)
                 continue
-            waiting.append(_pool().submit(_start, batch, work))
+            waiting.append(_give(_start, batch, work))
             if len(waiting) >= tuning.workers + _SPARE:
                 yield from _finish(waiting.popleft())
         while waiting:
@@ -70,14 +69,19 @@ def begun(make: Callable[[], Made], rows: int, tuning: Tuning) -> Callable[[], M
     if tuning.workers < 2 or rows < tuning.inline:
         made = make()
         return lambda: made
-    task = _pool().submit(make)
-    _begun.add(task)
-    return task.result
+    return _give(make).result
 
 
 def at_work() -> bool:
-    """Whether something that was begun is not done, though nobody may wait for it any more."""
-    return any(not task.done() for task in list(_begun))
+    """Whether something that the pool was given is not done, though nobody may wait for it any more."""
+    return any(not task.done() for task in list(_given))
+
+
+def _give(make: Callable[..., Made], *arguments: Any) -> Future[Made]:
+    task = _pool().submit(make, *arguments)
+    _given.add(task)
+    task.add_done_callback(_given.discard)
+    return task
 
 
 @cache

@@ -1,7 +1,8 @@
 """A running query under watch: its limits, what it holds, how far it is, and how it is stopped.
 
 The plan runs on a thread of its own, and whoever reads the result waits for it. So a limit of time and Ctrl-C are heeded at
-once, also inside a kernel that sorts for seconds; the thread itself ends when the kernel does, at the next batch.
+once, also inside a kernel that sorts for seconds; the thread itself ends when the kernel does, at the next batch. What other
+threads do for the plan ends then too: it asks the watch before each portion of pairs.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class LimitReached(ExecutionError):
 
 
 class Stopped(Exception):
-    """Ends the thread of a query that nobody waits for any more."""
+    """Ends what threads do for a query that nobody waits for any more."""
 
 
 class Watch:
@@ -57,8 +58,7 @@ class Watch:
 
     def enter(self, node: PlanNode) -> None:
         """The node starts to make a batch; `leave` when it has."""
-        if self._stopped:
-            raise Stopped
+        self.go_on()
         self._at_work.append(node)  # by the query's own thread alone
 
     def leave(self) -> None:
@@ -86,6 +86,11 @@ class Watch:
     def stop(self) -> None:
         self._stopped = True
 
+    def go_on(self) -> None:
+        """Raises Stopped once the query is to stop. Any thread may ask, and has to in a loop that may take long in one batch."""
+        if self._stopped:
+            raise Stopped
+
     def waiting(self) -> None:
         """Raises LimitReached when the time is over."""
         if self._progress is not None:
@@ -101,8 +106,8 @@ _running: set[threading.Thread] = set()
 
 
 def at_work() -> bool:
-    """Whether a thread of a query that was stopped has not ended yet."""
-    return any(thread.is_alive() for thread in _running) or pipeline.at_work()
+    """Whether a thread of a query that was stopped has not ended yet, or of the pool's what it does for one."""
+    return any(thread.is_alive() for thread in list(_running)) or pipeline.at_work()
 
 
 def watched(batches: Iterator[pa.RecordBatch], watch: Watch) -> Iterator[pa.RecordBatch]:

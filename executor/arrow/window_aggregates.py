@@ -67,13 +67,13 @@ def extreme(pieces: Sequence[Piece], values: pa.Array, layout: Layout, largest: 
 
 
 def distinct(
-    pieces: Sequence[Piece], values: pa.Array, layout: Layout, type: DataType | None
+    pieces: Sequence[Piece], values: pa.Array, layout: Layout, type: DataType | None, go_on: Callable[[], None]
 ) -> tuple[np.ndarray, pa.Array | None]:
     """How many distinct values each frame has and, with a `type`, their sum."""
     numbers = _numbered(values)
     weights = [] if type is None else _weights(values, type)
     if len(pieces) > 1:
-        counts, sums = _one_by_one(pieces, numbers, weights)
+        counts, sums = _one_by_one(pieces, numbers, weights, go_on)
     else:
         low, high = pieces[0]
         before = _place_before(numbers, layout)
@@ -90,7 +90,9 @@ def distinct(
     return counts, pa.array(sums[0], mask=counts == 0)
 
 
-def kept(kept: Kept, columns: list[pa.Array], chosen: pa.Array | None, pieces: Sequence[Piece]) -> pa.Array:
+def kept(
+    kept: Kept, columns: list[pa.Array], chosen: pa.Array | None, pieces: Sequence[Piece], go_on: Callable[[], None]
+) -> pa.Array:
     """An aggregate of each frame's rows side by side. Frames that are alike one after the other are one; so many at a time that
     their rows are at most `_AT_ONCE`, or one frame's."""
     lows, highs = np.stack([low for low, _ in pieces]), np.stack([high for _, high in pieces])
@@ -101,6 +103,7 @@ def kept(kept: Kept, columns: list[pa.Array], chosen: pa.Array | None, pieces: S
     before = np.concatenate([[0], np.cumsum(sizes)])
     parts, first = [], 0
     while first < len(sizes):
+        go_on()
         end = max(int(np.searchsorted(before, before[first] + _AT_ONCE, "right")) - 1, first + 1)
         rows = _side_by_side(lows[:, first:end], highs[:, first:end])
         taken = [column.take(rows) for column in columns]
@@ -181,12 +184,13 @@ def _place_before(numbers: np.ndarray, layout: Layout) -> np.ndarray:
 
 
 def _one_by_one(
-    pieces: Sequence[Piece], numbers: np.ndarray, weights: Sequence[np.ndarray]
+    pieces: Sequence[Piece], numbers: np.ndarray, weights: Sequence[np.ndarray], go_on: Callable[[], None]
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """The same for frames in pieces, which may share values: each frame by itself, in time that grows with its rows."""
     counts = np.zeros(len(numbers), np.int64)
     sums = [np.zeros(len(numbers), w.dtype) for w in weights]
     for row in range(len(numbers)):
+        go_on()
         rows = np.concatenate([np.arange(low[row], high[row]) for low, high in pieces])
         rows = rows[numbers[rows] >= 0]
         first = rows[np.unique(numbers[rows], return_index=True)[1]]

@@ -43,7 +43,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
 
     def computed(whole: pa.RecordBatch) -> Batches:
         layout = Layout(whole, op.partition, order)
-        frames = Frames(whole, layout, op.order)
+        frames = Frames(whole, layout, op.order, context.go_on)
         added = {name: compute(whole, layout, frames) for name, compute in items.items()}
         arrays = [added[field.name] if field.name in added else whole.column(field.name) for field in result]
         yield from table_batches(pa.Table.from_arrays(arrays, schema=result), context.tuning.batch)
@@ -53,10 +53,10 @@ def produce(node: PlanNode, context: Context) -> Batches:
 
 
 class Frames:
-    """The frames of some rows, each made once for all calls that have it."""
+    """The frames of some rows, each made once for all calls that have it. `go_on`: for what goes through frames one by one."""
 
-    def __init__(self, batch: pa.RecordBatch, layout: Layout, order: Collation) -> None:
-        self._batch, self._layout, self._order = batch, layout, order
+    def __init__(self, batch: pa.RecordBatch, layout: Layout, order: Collation, go_on: Callable[[], None]) -> None:
+        self._batch, self._layout, self._order, self.go_on = batch, layout, order, go_on
         self._key: RangeKey | None = None
         self._pieces: dict[Frame | None, list[Piece]] = {}
 
@@ -117,7 +117,7 @@ def _kept(call: WindowCall) -> Computed:
     def run(batch: pa.RecordBatch, layout: Layout, frames: Frames) -> pa.Array:
         columns = [argument(batch) for argument in arguments]
         chosen = None if filter is None else filter(batch)
-        return window_aggregates.kept(kept, columns, chosen, frames.pieces(frame))
+        return window_aggregates.kept(kept, columns, chosen, frames.pieces(frame), frames.go_on)
 
     return run
 
@@ -141,12 +141,12 @@ def _aggregate(call: WindowCall) -> Computed:
         values = argument(batch)
         match call.function:
             case "count":
-                counts = window_aggregates.distinct(pieces, values, layout, None)[0] if call.distinct else None
+                counts = window_aggregates.distinct(pieces, values, layout, None, frames.go_on)[0] if call.distinct else None
                 return pa.array(window_aggregates.count(pieces, values) if counts is None else counts)
             case "sum" | "avg":
                 wide = type if call.function == "sum" else _sum_type(values.type)
                 if call.distinct:
-                    counts, sums = window_aggregates.distinct(pieces, values, layout, wide)
+                    counts, sums = window_aggregates.distinct(pieces, values, layout, wide, frames.go_on)
                     assert sums is not None, "a type was given"
                 else:
                     counts, sums = window_aggregates.count(pieces, values), window_aggregates.total(pieces, values, layout, wide)
