@@ -25,6 +25,10 @@ no row asks for it. Functions over lists, structs and maps are refused.
 Dates go from year 1 to 9999. There are no infinite ones: what DuckDB writes to a file for `'infinity'` is the last day that
 Arrow has, millions of years away. It is compared, sorted, joined and grouped by as that; computing with it is an error, and
 `year(d) > 2020`, which is `d >= '2021-01-01'`, holds for it, where DuckDB has NULL.
+
+Stored columns of timestamps with a time zone are TIMESTAMPs, of the same moments in UTC, and what is selected of them has no zone
+either; DuckDB converts as much with `SET TimeZone = 'UTC'`. There is no type TIMESTAMPTZ to cast to. A column of timestamps that
+are no whole microseconds is TIMESTAMP_NS: it can be selected, tested by IS NULL and counted.
 """
 
 

@@ -7,7 +7,7 @@ evaluated once for each distinct text of a batch. Row groups that statistics rul
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -27,6 +27,7 @@ from optimizer.algebra.scalars import Predicate
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
+Zones = Mapping[str, str]  # of those columns of a file that are timestamps with a zone, by name
 _DICTIONARY_BYTES = 2.5  # that a value of a column of repeating texts takes in a file at most, before compression
 
 
@@ -54,12 +55,18 @@ class ParquetFiles:
         self._dataset = dataset
         self._open: dict[tuple[int, str], pq.ParquetFile] = {}
 
-    def row_groups(self, conjuncts: Sequence[pc.Expression], among: Sequence[RowGroup] | None = None) -> list[RowGroup]:
-        """Those (of all, or of such as were found before) that may have rows for which all conjuncts are true, in order."""
-        found = []
+    def row_groups(
+        self, conjuncts: Callable[[Zones], Sequence[pc.Expression]], among: Sequence[RowGroup] | None = None
+    ) -> list[RowGroup]:
+        """Those (of all, or of such as were found before) that may have rows for which all conjuncts are true, in order.
+        `conjuncts`: for files with such zones."""
+        found, made = [], {}
         fragments = self._dataset.get_fragments() if among is None else {id(group.file): group.file for group in among}.values()
         for fragment in fragments:
-            for conjunct in conjuncts:
+            zones = tuple((f.name, f.type.tz) for f in fragment.physical_schema if pa.types.is_timestamp(f.type) and f.type.tz)
+            if zones not in made:
+                made[zones] = conjuncts(dict(zones))
+            for conjunct in made[zones]:
                 fragment = fragment.subset(filter=conjunct, schema=self._dataset.schema)
             found += [RowGroup(fragment, group.id, group.num_rows) for group in fragment.row_groups if group.num_rows]
         return found

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from operator import and_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +27,7 @@ from executor.arrow.expressions import compile_predicate
 from executor.arrow.failures import first_line
 from executor.arrow.key_filter import KeyFilter
 from executor.arrow.parameters import reads_parameters, resolved
-from executor.arrow.parquet_rows import Decoder, ParquetFiles, RowGroup, RowTest
+from executor.arrow.parquet_rows import Decoder, ParquetFiles, RowGroup, RowTest, Zones
 from executor.arrow.selection import filtered, mask_of
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_ids
 from optimizer.algebra.field_texts import from_texts
@@ -94,9 +94,9 @@ def _parquet(
     names = {c.id: c.source for c in scan.columns if needed >> c.id & 1}
     files = context.once(node, lambda: ParquetFiles(_dataset(source, list(names.values()))))
     decoder = Decoder(scan.predicate, names, {id: context.columns[id].type for id in names}, context.schema(node), tests)
-    groups = files.row_groups(_split(scan, source)[0])
+    groups = files.row_groups(lambda zones: _split(scan, source, zones)[0])
     for each in ranges:
-        fewer = files.row_groups(_bounds(each, names, source.schema), groups)
+        fewer = files.row_groups(partial(_bounds, each, names, source.schema), groups)
         each.skipped(sum(group.num_rows for group in groups) - sum(group.num_rows for group in fewer))
         groups = fewer
 
@@ -111,7 +111,7 @@ def _parquet(
 
 
 def _others(node: PlanNode, scan: Scan, source: TableSource, context: Context, tests: Sequence[RowTest]) -> ScanParts:
-    pushed, local = _split(scan, source)
+    pushed, local = _split(scan, source, {})
     ids = node.columns | predicate_columns(local)
     names = {c.id: c.source for c in scan.columns if ids >> c.id & 1}
     if source.format == "csv":
@@ -134,12 +134,17 @@ def _others(node: PlanNode, scan: Scan, source: TableSource, context: Context, t
     return ScanParts(items, work)
 
 
-def _bounds(range: Range, names: dict[ColumnId, str], schema: pa.Schema) -> list[pc.Expression]:
+def _bounds(range: Range, names: dict[ColumnId, str], schema: pa.Schema, zones: Zones) -> list[pc.Expression]:
     """Conjuncts for the statistics of row groups."""
     name, keys = names[range.column], range.keys
-    if keys.low is None or schema.field(name).type != keys.type:
+    if keys.low is None or keys.high is None or schema.field(name).type != keys.type:
         return []
-    return [pc.field(name) >= keys.low, pc.field(name) <= keys.high]
+    return [pc.field(name) >= _stored(keys.low, name, zones), pc.field(name) <= _stored(keys.high, name, zones)]
+
+
+def _stored(value: pa.Scalar, name: str, zones: Zones) -> pa.Scalar:
+    """The value as it is compared with statistics of a column: those of moments in a zone only with such."""
+    return value.cast(pa.timestamp("us", zones[name])) if name in zones else value
 
 
 @contextmanager
@@ -264,14 +269,14 @@ def _check_columns(file: str, present: list[str], wanted: list[str]) -> None:
             raise ExecutionError(f'{file} has no column "{name}": it has changed since its table was described')
 
 
-def _split(scan: Scan, source: TableSource) -> tuple[list[pc.Expression], Predicate]:
-    """The conjuncts as dataset filters, and those for which there is none."""
+def _split(scan: Scan, source: TableSource, zones: Zones) -> tuple[list[pc.Expression], Predicate]:
+    """The conjuncts as dataset filters, and those for which there is none; `zones`: for the statistics of files with these."""
     if source.format == "csv":
         return [], scan.predicate
     names = {c.id: c.source for c in scan.columns}
     pushed, local = [], []
     for conjunct in scan.predicate:
-        expression = _as_filter(conjunct, names, source.schema)
+        expression = _as_filter(conjunct, names, source.schema, zones)
         if expression is None:
             local.append(conjunct)
         else:
@@ -279,7 +284,7 @@ def _split(scan: Scan, source: TableSource) -> tuple[list[pc.Expression], Predic
     return pushed, tuple(local)
 
 
-def _as_filter(conjunct: Scalar, names: dict[ColumnId, str], schema: pa.Schema) -> pc.Expression | None:
+def _as_filter(conjunct: Scalar, names: dict[ColumnId, str], schema: pa.Schema, zones: Zones) -> pc.Expression | None:
     """A dataset filter that keeps exactly the rows where `conjunct` is TRUE."""
     match conjunct:
         case Call(function="is_null", args=[ColumnRef(id=id)]):
@@ -287,13 +292,14 @@ def _as_filter(conjunct: Scalar, names: dict[ColumnId, str], schema: pa.Schema) 
         case Call(function="is_not_null", args=[ColumnRef(id=id)]):
             return pc.field(names[id]).is_valid()
         case Call(function="=" | "<>" | "<" | "<=" | ">" | ">=" as function, args=[ColumnRef() as column, Literal() as constant]):
-            return _comparison(function, names[column.id], column, constant, schema)
+            return _comparison(function, names[column.id], column, constant, schema, zones)
         case Call(function="=" | "<>" | "<" | "<=" | ">" | ">=" as function, args=[Literal() as constant, ColumnRef() as column]):
-            return _comparison(MIRRORED[function], names[column.id], column, constant, schema)
+            return _comparison(MIRRORED[function], names[column.id], column, constant, schema, zones)
         case InList(arg=ColumnRef() as column, items=items) if all(isinstance(item, Literal) for item in items):
             values = [item.value for item in items if isinstance(item, Literal) and item.value is not None]
-            if schema.field(names[column.id]).type == column.type and not pa.types.is_floating(column.type):
-                return _field(names[column.id], column.type).isin(pa.array(values, column.type))
+            name, type = names[column.id], column.type
+            if schema.field(name).type == type and not pa.types.is_floating(type) and name not in zones:
+                return _field(name, type).isin(pa.array(values, type))
     return None
 
 
@@ -302,13 +308,15 @@ def _field(name: str, type: DataType) -> pc.Expression:
     return pc.field(name).cast(type) if pa.types.is_string(type) else pc.field(name)
 
 
-def _comparison(function: str, name: str, column: Scalar, constant: Literal, schema: pa.Schema) -> pc.Expression | None:
+def _comparison(
+    function: str, name: str, column: Scalar, constant: Literal, schema: pa.Schema, zones: Zones
+) -> pc.Expression | None:
     value = constant.value
     if value is None or not column.type == constant.type == schema.field(name).type:
         return None
     if pa.types.is_floating(column.type) and (math.isnan(value) or function in ("<>", ">", ">=")):
         return None  # NaN is above every number, but Arrow, and the statistics of row groups, do not know it
-    field, scalar = _field(name, constant.type), pa.scalar(value, constant.type)
+    field, scalar = _field(name, constant.type), _stored(pa.scalar(value, constant.type), name, zones)
     match function:
         case "=":
             return field == scalar

@@ -13,7 +13,7 @@ from optimizer.catalog.facts import FileFacts
 from optimizer.catalog.fingerprint import file_fingerprint
 from optimizer.catalog.measure import measure
 from optimizer.catalog.table import TableColumn
-from optimizer.catalog.types import canonical_type
+from optimizer.catalog.types import canonical_type, is_nanoseconds
 from optimizer.errors import CatalogError
 
 
@@ -43,10 +43,10 @@ def arrow_facts(path: Path) -> FileFacts:
 def _type(file: Any, column: int) -> DataType:
     """The canonical type; nanoseconds stay where microseconds are not enough."""
     stored = file.schema.field(column).type
-    if stored == pa.timestamp("ns"):
+    if is_nanoseconds(stored):
         counts = (file.get_batch(i).column(column).cast(pa.int64()) for i in range(file.num_record_batches))
         if any(pc.any(pc.not_equal(pc.multiply(pc.divide(count, 1000), 1000), count)).as_py() for count in counts):
-            return stored
+            return pa.timestamp("ns")
     return canonical_type(stored)
 
 

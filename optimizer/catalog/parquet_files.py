@@ -16,7 +16,7 @@ from optimizer.algebra.types import is_opaque
 from optimizer.catalog.facts import FileFacts, combine
 from optimizer.catalog.fingerprint import file_fingerprint
 from optimizer.catalog.table import ColumnStats, TableColumn
-from optimizer.catalog.types import canonical_type, type_width
+from optimizer.catalog.types import canonical_type, is_nanoseconds, type_width
 from optimizer.errors import CatalogError
 
 
@@ -51,8 +51,8 @@ def _facts(path: Path, footer: Any, schema: pa.Schema) -> FileFacts:
     leaf = 0
     for stored in schema:
         type = canonical_type(stored.type)
-        if stored.type == pa.timestamp("ns") and not all(_has_micros(group.column(leaf)) for group in groups):
-            type = stored.type
+        if is_nanoseconds(stored.type) and not all(_has_micros(group.column(leaf)) for group in groups):
+            type = pa.timestamp("ns")
         columns.append(TableColumn(stored.name, type, stored.nullable))
         if is_opaque(type):
             stats[stored.name] = ColumnStats()

@@ -2,8 +2,8 @@
 
     int8 … int64, float, double, decimal128, bool, string, binary, date32, timestamp[us] without zone
 
-Unsigned integers become the next wider type, so that every value fits. All other types stay as they are: such a column is
-opaque (`algebra/types.py`).
+Unsigned integers become the next wider type, so that every value fits. Timestamps with a zone become those of the same moments
+in UTC. All other types stay as they are: such a column is opaque (`algebra/types.py`).
 """
 
 from __future__ import annotations
@@ -41,11 +41,15 @@ def canonical_type(stored: DataType) -> DataType:
         return pa.binary()
     if kinds.is_date(stored):
         return pa.date32()
-    if kinds.is_timestamp(stored) and stored.tz is None:
+    if kinds.is_timestamp(stored):
         return pa.timestamp("us")
     if kinds.is_null(stored):
         return pa.int32()  # nothing but NULLs
     return stored
+
+
+def is_nanoseconds(stored: DataType) -> bool:
+    return bool(kinds.is_timestamp(stored) and stored.unit == "ns")
 
 
 def type_family(type: DataType) -> str:

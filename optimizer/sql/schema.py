@@ -42,6 +42,7 @@ _TYPES = {
     "SERIAL": pa.int32(),
     "BIGSERIAL": pa.int64(),
     **dict.fromkeys(("VARBINARY", "BINARY", "BLOB"), pa.binary()),
+    "TIMESTAMPTZ": pa.timestamp("us"),  # in UTC, as all that is stored with a zone
 }
 
 

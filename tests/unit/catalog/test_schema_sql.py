@@ -134,5 +134,5 @@ def test_sql_types_in_canonical_form() -> None:
     text = "create table t (a varchar(3), b hugeint, c numeric, d decimal(39, 1), e real, f timestamptz, g blob, h datetime)"
     columns = parse_schema(text, Path("schema.sql"))[0].columns
     assert [str(c.type) for c in columns] == [
-        "string", "decimal128(38, 0)", "decimal128(18, 3)", "None", "float", "None", "binary", "timestamp[us]",
+        "string", "decimal128(38, 0)", "decimal128(18, 3)", "None", "float", "timestamp[us]", "binary", "timestamp[us]",
     ]  # fmt: skip

@@ -134,7 +134,7 @@ def test_scan_pushes_what_the_files_can_filter(tmp_path: Path) -> None:
     a, b = plans.ref(ids[0]), plans.ref(ids[1])
     predicate = (less(a, literal(3, I64)), less(literal(1.0, F64), b), Call("is_null", (b,), BOOL))
     scan = Scan("t", "t", tuple(ScanColumn(id, f"x{i}") for i, id in enumerate(ids)), predicate=predicate)
-    pushed, local = scan_module._split(scan, plans.sources["t"])
+    pushed, local = scan_module._split(scan, plans.sources["t"], {})
     assert len(pushed) == 2 and local == (predicate[1],)  # NaN is above 1.0
 
 

@@ -78,10 +78,10 @@ def test_only_texts_that_repeat_are_read_as_dictionaries(folder: Path) -> None:
 def test_row_groups_that_statistics_rule_out_are_not_read(folder: Path) -> None:
     dataset = ds.dataset([str(file) for file in sorted((folder / "t").iterdir())])
     files = ParquetFiles(dataset)
-    assert [group.num_rows for group in files.row_groups([])] == [7_000, 7_000, 7_000, 7_000, 2_000] * 2
-    conjuncts = [ds.field("n") >= 27_999, ds.field("n") < 30_001]
-    assert [(group.number, group.num_rows) for group in files.row_groups(conjuncts)] == [(3, 7_000), (4, 2_000), (0, 7_000)]
-    assert files.row_groups([ds.field("n") < 0]) == []
+    assert [group.num_rows for group in files.row_groups(lambda _: [])] == [7_000, 7_000, 7_000, 7_000, 2_000] * 2
+    some = files.row_groups(lambda _: [ds.field("n") >= 27_999, ds.field("n") < 30_001])
+    assert [(group.number, group.num_rows) for group in some] == [(3, 7_000), (4, 2_000), (0, 7_000)]
+    assert files.row_groups(lambda _: [ds.field("n") < 0]) == []
 
 
 def test_a_limit_reads_no_more_than_it_needs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
