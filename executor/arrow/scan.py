@@ -44,6 +44,11 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
 _CSV_BLOCK_BYTES = 4 << 20  # a row has to fit into one block
+_COARSER = (
+    "\nthe bounds in the file's footer are whole microseconds, and so the column is a TIMESTAMP; not all of its values are"
+    "\nwrite the file again with timestamps in microseconds, or make a dataset of it with planscope data import, which puts such"
+    " rows aside"
+)
 
 
 class ScanParts(NamedTuple):
@@ -155,7 +160,8 @@ def _errors_of(source: TableSource, file: str | None = None) -> Iterator[None]:
         file = file or str(source.files[0] if len(source.files) == 1 else source.files[0].parent)
         reason = first_line(error)
         place = "" if file in reason else f" ({file})"
-        raise ExecutionError(f'table "{source.name}"{place}: {reason}') from error
+        way_out = _COARSER if "timestamp[ns" in reason and "would lose data" in reason else ""
+        raise ExecutionError(f'table "{source.name}"{place}: {reason}{way_out}') from error
 
 
 def _with_errors(rows: Batches, source: TableSource) -> Batches:
