@@ -27,9 +27,11 @@ from optimizer.algebra.types import (
     STRING,
     is_integer,
     is_numeric,
+    is_opaque,
     is_string,
     type_name,
 )
+from optimizer.sql.cast_hints import OPAQUE, cast_hint
 from optimizer.sql.coerce import Operand, as_text, convert
 from optimizer.sql.ordering import sort_terms
 from optimizer.sql.source import Source
@@ -151,7 +153,7 @@ def _call(
     type = known.result(args[0].type)
     if type is None:
         what = f"{source.function_name(node)} does not take {type_name(args[0].type)}"
-        raise source.error(what, written.args[0], "convert it with CAST(... AS ...)")
+        raise source.error(what, written.args[0], cast_hint(args[0], DOUBLE, "convert it with CAST(... AS ...)"))
     if known.duplicate_insensitive or known.means:
         distinct = False
     kept = [term for term in terms if term.columns or term.volatile] if known.ordered else []
@@ -210,7 +212,7 @@ def _argument(binder: ExpressionBinder, known: AggregateFunction, kind: str, nod
         case "number" if type == FLOAT:
             return convert(source, operand, DOUBLE)
         case "number" if pa.types.is_temporal(type) and name == "avg":
-            raise source.unsupported(f"avg of {type_name(type)}", node, "use min and max")
+            raise source.unsupported(f"avg of {type_name(type)}", node, OPAQUE if is_opaque(type) else "use min and max")
         case "number" if is_numeric(type):
             return operand.scalar
         case "number or date" if continuous_type(type) is not None:
@@ -225,7 +227,9 @@ def _argument(binder: ExpressionBinder, known: AggregateFunction, kind: str, nod
             return _constant(source, kind, operand, name)
     wanted = {"number or date": "numbers, dates or timestamps", "boolean": "booleans", "integer": "integers"}.get(kind)
     wanted = wanted or ("values that have an order" if kind == "orderable" else "numbers")
-    hint = "write a condition: x > 0" if kind == "boolean" else "convert it with CAST(... AS ...)"
+    hint = cast_hint(operand.scalar, INT64 if kind == "integer" else DOUBLE, "convert it with CAST(... AS ...)")
+    if kind == "boolean" and not is_opaque(type):
+        hint = "write a condition: x > 0"
     raise source.error(f"{name} needs {wanted}, not {type_name(type)}", operand.node, hint)
 
 

@@ -31,6 +31,7 @@ from optimizer.algebra.types import (
     type_name,
 )
 from optimizer.sql import dates
+from optimizer.sql.cast_hints import cast_hint
 from optimizer.sql.coerce import Operand, bare, convert, literal_fits
 from optimizer.sql.literals import exact_decimal
 from optimizer.sql.parse import Plus
@@ -60,11 +61,9 @@ def combine(binder: ExpressionBinder, function: str, left: Operand, right: Opera
     left, right = _read_string(binder, function, left, right), _read_string(binder, function, right, left)
     for operand in (left, right):
         if not is_numeric(operand.type):
-            hint = (
-                "strings are joined with ||"
-                if function == "+" and is_string(operand.type)
-                else "convert it with CAST(... AS ...)"
-            )
+            hint = cast_hint(operand.scalar, DOUBLE, "convert it with CAST(... AS ...)")
+            if function == "+" and is_string(operand.type):
+                hint = "strings are joined with ||"
             raise source.error(f'"{function}" needs numbers, not {type_name(operand.type)}', operand.node, hint)
     if function == "/":
         return _quotient(binder, left, right)

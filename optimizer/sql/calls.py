@@ -419,11 +419,17 @@ def _by_name(binder: ExpressionBinder, node: Any) -> Scalar:
     raise binder.source.error(f'unknown function "{node.this}"', node, f'did you mean "{close}"?' if close else known_functions())
 
 
+def _series(binder: ExpressionBinder, node: Any) -> Scalar:
+    raise binder.source.unsupported(f"{node.name} as a value", node, f"it gives rows, and stands in FROM: FROM {node.name}(1, 3)")
+
+
 def known_functions() -> str:
     return "docs/functions.md lists the functions there are"
 
 
 _NAMED: dict[str, Handler] = {
+    "range": _series,
+    "generate_series": _series,
     "log": _logarithm,
     "trunc": _trunc,
     "bit_count": _bit_count,

@@ -9,15 +9,8 @@ from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.scalars import Cast, Literal, Scalar
-from optimizer.algebra.types import (
-    INTERVAL,
-    STRING,
-    is_date,
-    is_numeric,
-    is_string,
-    is_timestamp,
-    type_name,
-)
+from optimizer.algebra.types import INTERVAL, STRING, type_name
+from optimizer.sql.cast_hints import castable
 from optimizer.sql.coerce import convert
 from optimizer.sql.schema import COMMON_TYPES
 
@@ -60,23 +53,12 @@ _NAMES = (
 )
 
 
-def _castable(source: DataType, target: DataType) -> bool:
-    """Whether any value of `source` can be cast to `target`."""
-    if source == target or pa.types.is_null(source) or is_string(source):
-        return True
-    if is_string(target):
-        return not pa.types.is_nested(source) and source != INTERVAL
-    numbers = is_numeric(source) or pa.types.is_boolean(source), is_numeric(target) or pa.types.is_boolean(target)
-    moments = is_date(source) or is_timestamp(source), is_date(target) or is_timestamp(target)
-    return all(numbers) or all(moments)
-
-
 def _cast(binder: ExpressionBinder, node: Any) -> Scalar:
     lenient = isinstance(node, exp.TryCast)
     binder.source.only(node, "this", "to", ignored=("safe",))
     type = sql_type(binder, node.args["to"])
     operand = binder.operand(node.this)
-    if not _castable(operand.type, type) or (type == INTERVAL and not isinstance(operand.scalar, Literal)):
+    if not castable(operand.type, type) or (type == INTERVAL and not isinstance(operand.scalar, Literal)):
         raise binder.source.error(f"cannot cast {type_name(operand.type)} to {type_name(type)}", node)
     if operand.scalar.type == type and isinstance(operand.scalar, Cast):
         return operand.scalar

@@ -28,9 +28,11 @@ from optimizer.algebra.types import (
     is_float,
     is_integer,
     is_numeric,
+    is_opaque,
     is_string,
     type_name,
 )
+from optimizer.sql.cast_hints import OPAQUE, cast_hint
 from optimizer.sql.literals import DoesNotFit, fold_cast
 
 if TYPE_CHECKING:
@@ -89,9 +91,8 @@ def convert(source: Source, operand: Operand, type: DataType, lenient: bool = Fa
 def text_of(source: Source, operand: Operand, what: str) -> Scalar:
     """An operand that must be a string; NULL counts as one."""
     if not (is_string(operand.type) or pa.types.is_null(operand.type)):
-        raise source.error(
-            f"{what} needs a string, not {type_name(operand.type)}", operand.node, "convert it with CAST(... AS VARCHAR)"
-        )
+        hint = cast_hint(operand.scalar, STRING, "convert it with CAST(... AS VARCHAR)")
+        raise source.error(f"{what} needs a string, not {type_name(operand.type)}", operand.node, hint)
     return convert(source, operand, STRING)
 
 
@@ -183,11 +184,9 @@ def comparable(source: Source, function: str, left: Operand, right: Operand) -> 
 
 
 def mismatch(source: Source, what: str, type: DataType, operand: Operand) -> Exception:
-    return source.error(
-        f"{what} {type_name(type)} and {type_name(operand.type)}",
-        operand.node,
-        "convert one side explicitly: CAST(... AS ...)",
-    )
+    cast = "convert one side explicitly: CAST(... AS ...)"
+    hint = OPAQUE if is_opaque(type) else cast_hint(operand.scalar, STRING, cast)
+    return source.error(f"{what} {type_name(type)} and {type_name(operand.type)}", operand.node, hint)
 
 
 def truth(source: Source, operand: Operand) -> Scalar:
@@ -200,7 +199,8 @@ def truth(source: Source, operand: Operand) -> Scalar:
     if is_numeric(scalar.type):
         zero = fold_cast(Literal(0, INT32), scalar.type) or Cast(Literal(0, INT32), scalar.type, False)
         return compare("<>", scalar, zero)
-    raise source.error(f"a condition must be BOOLEAN, not {type_name(scalar.type)}", operand.node, "write a comparison")
+    hint = OPAQUE if is_opaque(scalar.type) else "write a comparison"
+    raise source.error(f"a condition must be BOOLEAN, not {type_name(scalar.type)}", operand.node, hint)
 
 
 def settle_nulls(operands: Iterable[Scalar]) -> list[Scalar]:

@@ -31,6 +31,7 @@ from optimizer.algebra.types import (
     type_name,
 )
 from optimizer.errors import ExecutionError
+from optimizer.sql.cast_hints import cast_hint
 from optimizer.sql.coerce import Operand, as_microseconds, bare, convert
 from optimizer.sql.literals import DoesNotFit, interval_value, parse_interval, unit_name
 from optimizer.sql.source import listing
@@ -238,9 +239,8 @@ def moment_argument(binder: ExpressionBinder, node: Any, what: str) -> Operand:
     if pa.types.is_null(operand.type):
         return Operand(Literal(None, DATE), node)
     if not (is_date(operand.type) or is_timestamp(operand.type)):
-        raise binder.source.error(
-            f"{what} needs a date or timestamp, not {type_name(operand.type)}", operand.node, "convert it with CAST(... AS DATE)"
-        )
+        hint = cast_hint(operand.scalar, DATE, "convert it with CAST(... AS DATE)")
+        raise binder.source.error(f"{what} needs a date or timestamp, not {type_name(operand.type)}", operand.node, hint)
     return operand
 
 

@@ -21,11 +21,11 @@ from optimizer.algebra.spools import Recursion
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, subqueries_of
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.algebra.types import INTERVAL, is_opaque, type_name
+from optimizer.sql.cast_hints import OPAQUE, SECONDS
 from optimizer.sql.source import Source
 
 _SORTED = "in ORDER BY"
 _PASSING_ON = ("date_add", "is_null", "is_not_null", "coalesce", "count", "first", "last", "any_value")
-_HINT = "a column of this type can be selected, tested by IS NULL and counted; EXCLUDE leaves it out of *"
 
 
 def refuse_uses(source: Source, tree: Any, query: BoundQuery) -> None:
@@ -34,9 +34,7 @@ def refuse_uses(source: Source, tree: Any, query: BoundQuery) -> None:
     for scalar in _all_scalars(query.tree) if source.differences else ():
         if any(child.type == INTERVAL and not isinstance(child, Literal | ColumnRef) for child in scalar.children):
             if not isinstance(scalar, Case) and getattr(scalar, "function", "") not in _PASSING_ON:
-                raise source.unsupported(
-                    "computing with an INTERVAL that is no constant", tree, "EXTRACT(EPOCH FROM a - b) is a number"
-                )
+                raise source.unsupported("computing with an INTERVAL that is no constant", tree, SECONDS)
     opaque = _opaque(columns)
     if not opaque:
         return
@@ -45,7 +43,7 @@ def refuse_uses(source: Source, tree: Any, query: BoundQuery) -> None:
         if opaque >> id & 1 and not (where == _SORTED and pa.types.is_interval(columns[id].type)):
             column = columns[id]
             mention = _mention(tree, column.name, where)
-            raise source.unsupported(f'column "{column.name}" of type {type_name(column.type)} {where}', mention, _HINT)
+            raise source.unsupported(f'column "{column.name}" of type {type_name(column.type)} {where}', mention, OPAQUE)
 
 
 def _all_scalars(root: Tree) -> Iterator[Scalar]:

@@ -30,6 +30,9 @@ def compare_rows(binder: ExpressionBinder, function: str, left: Any, right: Any)
     sides = [row_items(left), row_items(right)]
     for node, items in zip((left, right), sides, strict=True):
         if items is None:
+            if isinstance(bare(node), exp.Subquery):
+                hint = "write (a, b) IN (SELECT c, d ...), or EXISTS (SELECT ... WHERE c = a AND d = b)"
+                raise binder.source.unsupported("comparing a row value with a subquery of several columns", node, hint)
             raise binder.source.error("a row value is compared with something that is none", node, "write (a, b) = (c, d)")
     operands = [binder.operands(items or []) for items in sides]
     return compare_operands(binder, function, operands[0], operands[1], right)

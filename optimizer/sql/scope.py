@@ -144,6 +144,8 @@ def unknown(source: Source, relations: Sequence[Relation], aliases: Sequence[str
         known = [r.alias for r in relations]
         hint = f"FROM has {listing(known)}" if known else "there is no FROM clause"
         return source.error(f'unknown table "{table}"', node.args["table"], hint + did_you_mean(table, known))
+    if table is None and any(r.key == name.lower() for r in relations):
+        return source.unsupported(f'"{name}", a table as a value,', node, f"write its columns: {name}.*, or {name}.column")
     return source.error(f'unknown column "{name}"', node.this, _what_exists(named, name, aliases))
 
 

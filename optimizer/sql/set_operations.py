@@ -17,7 +17,7 @@ from optimizer.algebra.logical import Aggregate, Project, ProjectItem, SetOp
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import ColumnRef, Literal, Scalar
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import INT32, STRING, common_type, is_string, type_name
+from optimizer.algebra.types import INT32, STRING, common_type, is_opaque, is_string, type_name
 from optimizer.sql.coerce import Operand, convert
 from optimizer.sql.context import Bound, Context, Ctes
 
@@ -136,8 +136,9 @@ def _column_type(context: Context, branches: list[tuple[Bound, Any]], i: int) ->
         if met is None and (is_string(type) or is_string(other)):
             met = STRING
         if met is None:
+            hint = None if is_opaque(type) or is_opaque(other) else "cast one of them"
             raise context.source.error(
-                f"column {i + 1} of this part is {type_name(other)}, before it is {type_name(type)}", node, "cast one of them"
+                f"column {i + 1} of this part is {type_name(other)}, before it is {type_name(type)}", node, hint
             )
         type = met
     return type

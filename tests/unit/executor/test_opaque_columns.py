@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor.formats import write_rows
-from optimizer.errors import ExecutionError, Unsupported
+from optimizer.errors import ExecutionError, PlanscopeError, Unsupported
 from planscope import Session
 from tests.cases import Case, params, read
 
@@ -108,3 +108,24 @@ def test_every_format_writes_them() -> None:
     with pytest.raises(ExecutionError, match="Parquet has no such type"):
         write_rows(result, "parquet", io.BytesIO())
     write_rows(result.drop_columns(["span"]), "parquet", io.BytesIO())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select 1 from t where seconds = k",
+        "select 1 from t where k = time",
+        "select case when k = 1 then list else k end from t",
+        "select date_trunc('day', time) from t",
+        "select extract(hour from seconds) from t",
+        "select sum(span) from t",
+        "select seconds + 1 from t",
+        "select length(list) from t",
+        "select 1 from t where list like 'a'",
+        "select 1 from t where not time",
+    ],
+)
+def test_no_cast_is_advised_that_would_be_refused(sql: str) -> None:
+    with pytest.raises(PlanscopeError, match="can be selected, tested by IS NULL and counted") as error:
+        Session({"t": TABLE}).optimize(sql)
+    assert "CAST" not in str(error.value)
