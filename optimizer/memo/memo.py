@@ -19,13 +19,13 @@ from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.predicates import combined
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Leaf, Node, Tree, outer_of
 from optimizer.errors import number_from
 from optimizer.memo.goal import Goal
 from optimizer.memo.group import Binders, Group, Region
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
+from optimizer.memo.region_groups import RegionGroups
 from optimizer.stats.relation import RelationStats
 from optimizer.trace.recorder import Trace
 
@@ -58,7 +58,7 @@ class Memo:
         self.news: list[tuple[list[LogicalExpr], list[LogicalExpr]]] = []  # after merges: parents, members new to them
         self._next_mexpr = 0
         self._index: dict[tuple[LogicalOperator, tuple[int, ...], Binders], LogicalExpr] = {}
-        self._regions: dict[tuple[tuple[int, ...], Predicate, Binders], int] = {}
+        self._regions = RegionGroups(self.find)
         self._parent: list[int] = []  # union-find over group ids
 
     def find(self, gid: int) -> int:
@@ -171,14 +171,13 @@ class Memo:
         region = self._region_of(op, inputs)
         gid = into if into is not None else -1
         if region is not None:
-            same = self._regions.get((region.leaves, region.predicate, bound))
+            same = self._regions.group((region.leaves, region.predicate, bound))
             if same is not None:
-                same = self.find(same)
                 gid = same if gid < 0 or gid == same else self.merge(gid, same, rule or "insert")
         if gid < 0:
             gid = self._new_group(op, inputs, region, around)
         if region is not None:
-            self._regions.setdefault((region.leaves, region.predicate, bound), gid)
+            self._regions.found((region.leaves, region.predicate, bound), gid)
         mexpr = LogicalExpr(self._next_mexpr, gid, op, inputs, rule, source)
         self._next_mexpr += 1
         self.logical_count += 1
@@ -201,8 +200,7 @@ class Memo:
     def _group_of_region(self, op: LogicalOperator, inputs: tuple[int, ...], around: Binders) -> int | None:
         """The group that holds every join of these inputs' region, if there is one."""
         region, bound = self._region_of(op, inputs), self._read(op, inputs, around)
-        known = None if region is None else self._regions.get((region.leaves, region.predicate, bound))
-        return None if known is None else self.find(known)
+        return None if region is None else self._regions.group((region.leaves, region.predicate, bound))
 
     def _region_of(self, op: LogicalOperator, inputs: tuple[int, ...]) -> Region | None:
         if isinstance(op, Join):
@@ -246,6 +244,8 @@ class Memo:
         group.binders = around if group.outer else ()
         self.groups.append(group)
         self._parent.append(group.id)
+        if region is not None:
+            self._regions.add(group)
         if self.trace is not None:
             names = [self.label(c) for c in column_ids(props.columns)]
             self.trace.emit("group", id=group.id, columns=names, rows=stats.rows, lower=lower)
@@ -376,19 +376,8 @@ class Memo:
                 if self.trace is not None:
                     self.trace.emit("mexpr", id=mexpr.id, group=home.id, duplicate=True, dropped=True, rule=None, source=None)
                 pending.append((home.id, twin.group))
-            self._rekey_regions()
+            self._regions.merged(keep, gone, self.groups)
         return self.find(a)
-
-    def _rekey_regions(self) -> None:
-        """Region keys name leaf groups; after a merge they are rebuilt with the ids that stand for them now."""
-        regions: dict[tuple[tuple[int, ...], Predicate, Binders], int] = {}
-        for group in self.live_groups():
-            if group.region is not None:
-                leaves = tuple(sorted(self.find(leaf) for leaf in group.region.leaves))
-                group.region = Region(leaves, group.region.predicate)
-                bound = tuple(each for each in group.binders if group.outer >> each[0] & 1)
-                regions.setdefault((leaves, group.region.predicate, bound), group.id)
-        self._regions = regions
 
     def binding_leaf(self, gid: int) -> Leaf:
         """A group as it stands in bindings."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from itertools import permutations
 
 import pyarrow as pa
 import pytest
@@ -20,6 +22,7 @@ from optimizer.cost.arrow import ArrowCost
 from optimizer.figures import Figures
 from optimizer.memo.binding import bindings
 from optimizer.memo.memo import Memo
+from optimizer.memo.region_groups import RegionGroups, RegionKey
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 from optimizer.search.search import Search
@@ -162,6 +165,35 @@ def test_groups_shown_to_be_one_are_merged_with_their_parents() -> None:
             for gid in mexpr.inputs:
                 assert mexpr in memo.group(gid).parents
     assert Replay(trace.events).final() == snapshot(bench.search)
+
+
+def test_a_merge_looks_at_regions_over_the_group_that_goes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each table there are two groups, which are shown to be one. Then a region is found by the leaves that are left."""
+    bench, draw = Bench(), random.Random(1)
+    memo, looked_at = bench.memo, []
+    tables = [bench.values() for _ in range(5)]
+    leaves = [[memo.binding_leaf(memo.insert(each)[0]) for each in (a, Tree(Filter(()), (a,)))] for a, _ in tables]
+    over: dict[int, set[int]] = {}  # groups of joins by leaf
+    for chosen in permutations(range(5), 3):
+        (a, x), (b, y), (c, z) = ((draw.choice(leaves[n]), tables[n][1]) for n in chosen)
+        two = Tree(Join(JoinKind.INNER, (compare("=", x, y),)), (a, b))
+        three = Tree(Join(JoinKind.INNER, (compare("=", y, z),)), (two, c))
+        for tree, within in ((two, (a, b)), (three, (a, b, c))):
+            gid = memo.insert(tree)[0]
+            for leaf in within:
+                over.setdefault(leaf.gid, set()).add(gid)
+    add = RegionGroups.add
+    monkeypatch.setattr(RegionGroups, "add", lambda table, group: (looked_at.append(group.id), add(table, group)))
+    for kept, gone in draw.sample(leaves, len(leaves)):
+        looked_at.clear()
+        memo.merge(kept.gid, gone.gid, "test")
+        assert looked_at and set(looked_at) <= over[gone.gid]
+        oldest: dict[RegionKey, int] = {}
+        for group in memo.live_groups():
+            if group.region is not None:
+                assert group.region.leaves == tuple(sorted(map(memo.find, group.region.leaves)))
+                oldest.setdefault((group.region.leaves, group.region.predicate, ()), group.id)
+        assert all(memo._regions.group(key) == gid for key, gid in oldest.items())
 
 
 def test_a_late_member_reaches_rules_that_were_applied_before() -> None:
