@@ -21,7 +21,7 @@ def want_one_plan(regions: Regions) -> None:
         if region.begun:
             take_one_order(region, "a budget was spent")
         region.start, region.waited = begin_with_one_order, False
-    regions.groups = GivenWays()
+    regions.start, regions.groups = begin_with_one_order, GivenWays()
 
 
 class GivenWays(GroupWays):

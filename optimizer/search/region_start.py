@@ -106,6 +106,9 @@ def take_one_order(region: SetGoals, why: str, tree: JoinTree | None = None) -> 
 
 def begin_with_one_order(region: SetGoals) -> None:
     """`start` for a search that wants a plan and no more."""
+    costs, methods = region.costs, region.methods
+    if costs is not None and methods.merge and methods.hash and costs.hash_beats_merge:
+        region.dominated, region.methods = True, Methods(methods.hash, methods.loop, False)
     take_one_order(region, "a budget was spent")
 
 

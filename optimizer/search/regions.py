@@ -79,6 +79,7 @@ class Regions(OfSearch):
         super().__init__(search)
         self.wholes: dict[LogicalExpr, Decision] = {}
         self.made: list[RegionWays] = []
+        self.start = start  # how regions that are made from now on begin
         self.groups = GroupWays()
         self._by_goal: dict[int, int] = {}  # numbers of regions: these refer to both, and nothing is to hold itself
         self._by_group: dict[int, int] = {}
@@ -264,7 +265,7 @@ class Regions(OfSearch):
         figures = search.memo.figures
         assert isinstance(figures, Figures), "regions need the estimator's rows of sets"
         rows = figures.region_rows(region, [search.memo.group(gid) for gid in whole.inputs])
-        made = RegionWays(search, whole, region, costs, self._methods, rows, start, (self._by_goal, self._by_group))
+        made = RegionWays(search, whole, region, costs, self._methods, rows, self.start, (self._by_goal, self._by_group))
         made.number = len(self.made)
         self.made.append(made)
         return made

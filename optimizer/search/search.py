@@ -147,7 +147,7 @@ class Search(SearchContext):
         if not root.settled:
             want_one_plan(self.regions)
             self.budget = self.deadline = INFINITY
-            self.prune = self.pass_limits = False
+            self.prune, self.pass_limits = True, False
             self.exploration = "all"
             self.ask(root)
             self.drain()

@@ -77,6 +77,13 @@ def test_no_budget_gives_a_dearer_plan_than_the_query_as_it_was_given(query: str
     assert max(costs) <= costs[0] * (1 + 1e-9) and costs[-1] < costs[0]
 
 
+@pytest.mark.parametrize("graph", ["clique/12", "star/14"])
+def test_the_first_plan_takes_few_tasks(graph: str) -> None:
+    """Also of regions that nobody had asked for when the budget was spent: they get one order."""
+    settings = Settings(budget_tasks=1, region="tasks")
+    assert Optimizer(open_data("joingraph"), settings).optimize(resolve_sql(graph)).search.tasks < 200
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_every_budget_ends_with_a_complete_plan(mode: dict[str, str]) -> None:
     """S22, S23: after 1, 2, 3 … tasks there is a complete plan; it is called proven only when nothing was left out."""
