@@ -17,6 +17,7 @@ from typing import NamedTuple
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import Alternative, TraitSet, satisfies
 from optimizer.algebra.trees import Tree
+from optimizer.errors import SpaceTooLarge
 from optimizer.memo.alternatives import alternatives
 from optimizer.memo.goal import Goal, Split
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
@@ -45,13 +46,21 @@ def full_space(search: Search, root: Goal | None = None) -> PlanSpace:
     """The space of `root` (default: the goal of the search), before pruning.
 
     Groups that the search left unexpanded are expanded first. Reads the memo and adds goals to it, which stay unsearched;
-    expressions the search never implemented are implemented on the side.
+    expressions the search never implemented are implemented on the side. Raises SpaceTooLarge where the limits on the size of
+    the memo leave no whole plan.
     """
-    expand_all(search)
+    complete = expand_all(search)
     goal = root if root is not None else search.root
     assert goal is not None, "the plan space of a search that has not run"
     space = _space(search, goal, AllMoves(search).of)
-    assert space.count or goal.way is None, f"goal {goal.id} has a plan, but its plan space is empty"
+    if not space.count and goal.way is not None:
+        assert not complete, f"goal {goal.id} has a plan, but its plan space is empty"
+        settings = search.context.settings
+        raise SpaceTooLarge(
+            f"the joins of this query are more expressions than budget_mexprs={settings.budget_mexprs} allows"
+            f"{f' (budget_groups={settings.budget_groups})' if settings.budget_groups else ''}\n"
+            "set it higher, or to 0 for no limit; --searched has the plans that were not pruned"
+        )
     return space
 
 
