@@ -58,8 +58,8 @@ class Memo:
         self.news: list[tuple[list[LogicalExpr], list[LogicalExpr]]] = []  # after merges: parents, members new to them
         self._next_mexpr = 0
         self._index: dict[tuple[LogicalOperator, tuple[int, ...], Binders], LogicalExpr] = {}
-        self._regions = RegionGroups(self.find)
         self._parent: list[int] = []  # union-find over group ids
+        self._regions = RegionGroups(self._parent)
 
     def find(self, gid: int) -> int:
         """The id that stands for `gid` after merges."""

@@ -5,8 +5,6 @@ Leaves are groups, so keys change when groups are merged: those that name the gr
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from optimizer.algebra.scalars import Predicate
 from optimizer.memo.group import Binders, Group, Region
 
@@ -14,12 +12,13 @@ RegionKey = tuple[tuple[int, ...], Predicate, Binders]
 
 
 class RegionGroups:
-    """Groups by region. `find`: the id that stands for that of a group after merges."""
+    """Groups by region. `parent`: by the id of a group, that of the one it became part of, or its own; the memo's, which would
+    hold itself if it gave its `find`."""
 
-    __slots__ = ("_find", "_found", "_group", "_key", "_over", "_owners")
+    __slots__ = ("_found", "_group", "_key", "_over", "_owners", "_parent")
 
-    def __init__(self, find: Callable[[int], int]) -> None:
-        self._find = find
+    def __init__(self, parent: list[int]) -> None:
+        self._parent = parent
         self._group: dict[RegionKey, int] = {}
         self._owners: dict[RegionKey, set[int]] = {}  # all groups of a region: one, until other groups become its leaves
         self._key: dict[int, RegionKey] = {}  # of each group with a region
@@ -30,6 +29,12 @@ class RegionGroups:
         """The group of a region, of several the oldest one."""
         found = self._group.get(key)
         return None if found is None else self._find(found)
+
+    def _find(self, gid: int) -> int:
+        """The id that stands for that of a group after merges."""
+        while self._parent[gid] != gid:
+            gid = self._parent[gid]
+        return gid
 
     def found(self, key: RegionKey, gid: int) -> None:
         """A join of the region is in a group, whatever the group's own region is. That is known until groups are merged."""
