@@ -171,7 +171,7 @@ def given(search: SearchContext, group: Group) -> LogicalExpr:
     """An expression of a group that leads to a complete plan in a few steps: that of the query, or a first order of its joins."""
     nary = next((m for m in group.logical if isinstance(m.op, JoinGraph | RegionGraph)), None)
     for mexpr in group.logical:
-        if mexpr is not nary and (mexpr.rule is None or nary is None):
+        if not isinstance(mexpr.op, JoinGraph | RegionGraph) and (mexpr.rule is None or nary is None):
             return mexpr
     assert nary is not None, f"group {group.id} has no expression"
     bound = Tree(nary.op, tuple(search.memo.binding_leaf(g) for g in nary.inputs))

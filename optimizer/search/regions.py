@@ -51,25 +51,16 @@ class Method(StrEnum):
     SPLITS = "splits"
 
 
-def _crosses(tree: Tree) -> bool:
-    """Whether a cross product is next to another inner join: no rule regroups the two."""
-    if not tree.flags & CROSS_PRODUCT:
-        return False
-    inner = [node for node in postorder(tree) if isinstance(node, Tree) and _is_inner(node)]
-    pairs = [(node, below) for node in inner for below in node.inputs if _is_inner(below)]
-    return any(isinstance(node.op, Join) and not node.op.predicate for pair in pairs for node in pair if isinstance(node, Tree))
-
-
-def _is_inner(node: Node) -> bool:
-    return isinstance(node, Tree) and isinstance(node.op, Join) and node.op.kind is JoinKind.INNER
-
-
 _RAISING = "whose condition may raise"
 
 
 class Decision(NamedTuple):
+    """`lost`: what is not searched, so that nothing is proven. `open`: rules have to see all splits."""
+
     method: Method
     why: str
+    lost: str = ""
+    open: bool = False
 
 
 class Regions(OfSearch):
@@ -131,6 +122,9 @@ class Regions(OfSearch):
             graphs = [mexpr for mexpr in group.logical if isinstance(mexpr.op, JoinGraph)]
             for mexpr in graphs:
                 decision = self.wholes[mexpr] = self._decision(mexpr, len(graphs) > 1)
+                search.open_splits |= decision.open
+                if decision.lost:
+                    search.counters.proven, search.counters.heuristic = False, decision.lost
                 if splits and decision.method is not Method.EXPAND:
                     mexpr.barred |= self._bit  # rules do not see its splits
                 if search.trace is not None:
@@ -150,10 +144,11 @@ class Regions(OfSearch):
         memo, settings = search.memo, search.context.settings
         if "always" in search.rules.wishes:
             return Decision(Method.EXPAND, "a rule wants to see every join")
-        why, beside, n = "", "", len(mexpr.inputs)
+        why, lost, n = "", "", len(mexpr.inputs)
         leaves = [m for gid in mexpr.inputs for m in memo.group(gid).logical]
         small = "small" in search.rules.wishes
         lookups = small and settings.decorrelate == "cost" and self._looked_up(mexpr, leaves)
+        beside = self._beside(mexpr, leaves) if small else ""
         if several:
             why = "the same rows come of other joins too"
         elif self._forms:
@@ -162,18 +157,16 @@ class Regions(OfSearch):
             why = "a join may become a lookup in a table stored by the join column"
         elif small and any(isinstance(m.op, Aggregate) for m in leaves):
             why = "an aggregate below may be pulled up"
-        elif small and (beside := self._beside(mexpr, leaves)):
+        elif beside:
             why = f"another join {beside} may change places with these"
         if why and n <= settings.expand_joins:
-            search.open_splits |= beside == _RAISING
-            return Decision(Method.EXPAND, why)
+            return Decision(Method.EXPAND, why, open=beside == _RAISING)
         if several or lookups or self._forms or beside:
-            lost = "as lookups" if lookups else "beside others of the same rows" if several else "as parts of other forms"
-            lost = f"with a join {beside}" if beside else lost
-            search.counters.proven, search.counters.heuristic = False, f"joins of {n} relations were not tried {lost}"
-        return Decision(
-            Method.SPLITS, f"{why}, but there are more than {settings.expand_joins}" if why else "no rule looks into it"
-        )
+            how = "as lookups" if lookups else "beside others of the same rows" if several else "as parts of other forms"
+            how = f"with a join {beside}" if beside else how
+            lost = f"joins of {n} relations were not tried {how}"
+        why = f"{why}, but there are more than {settings.expand_joins}" if why else "no rule looks into it"
+        return Decision(Method.SPLITS, why, lost)
 
     def _beside(self, mexpr: LogicalExpr, leaves: list[LogicalExpr]) -> str:
         """Where a join is that these were not collected with: of another kind, or an inner one whose condition may raise."""
@@ -269,3 +262,16 @@ class Regions(OfSearch):
         made.number = len(self.made)
         self.made.append(made)
         return made
+
+
+def _crosses(tree: Tree) -> bool:
+    """Whether a cross product is next to another inner join: no rule regroups the two."""
+    if not tree.flags & CROSS_PRODUCT:
+        return False
+    inner = [node for node in postorder(tree) if isinstance(node, Tree) and _is_inner(node)]
+    pairs = [(node, below) for node in inner for below in node.inputs if _is_inner(below)]
+    return any(isinstance(node.op, Join) and not node.op.predicate for pair in pairs for node in pair if isinstance(node, Tree))
+
+
+def _is_inner(node: Node) -> bool:
+    return isinstance(node, Tree) and isinstance(node.op, Join) and node.op.kind is JoinKind.INNER
