@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from operator import itemgetter
 from random import Random
 from typing import NamedTuple
@@ -38,6 +39,8 @@ from optimizer.joins.partition.min_cut_branch import min_cut_branch
 from optimizer.joins.partition.min_cut_conservative import min_cut_conservative
 from optimizer.joins.partition.naive import naive
 from optimizer.joins.plan_table import Counted
+from optimizer.plugins.load import load_plugins, own_enumerators
+from optimizer.settings import Settings
 
 NAME = "enumeration"
 HELP = """Join enumerators on join graphs: pairs, inner counters, time, and cost compared with the optimum.
@@ -47,16 +50,20 @@ Costs are rows of intermediate results (C_out). It fails if exact enumerators di
 \b
 planscope bench enumeration --quick
 planscope bench enumeration clique/12 star/14 grid/3x4 random/12/1 -o results
+planscope bench enumeration --plugin mine.py
 """
+ARGUMENT = "[GRAPH]..."
 OWN_DATA = True
 KEYS = ("enumerator",)
 COMPARED = ("pairs", "inner", "joins_costed", "us_per_pair", "ms", "cost")
+NOT_EXACT = ("left-deep", "heuristic", "plug-in")
 GRAPHS = ("chain/5", "chain/10", "chain/20", "cycle/5", "cycle/10", "cycle/20", "star/5", "star/10", "clique/5", "clique/10")
 QUICK = ("chain/5", "cycle/5", "star/5", "clique/5")
 MAX_WORK = 1_000_000  # steps of an enumerator that are predicted to be too many
 PARAMETERS = (
     click.Option(["--max-work"], type=click.IntRange(1), default=MAX_WORK, show_default=True, metavar="N",
                  help="Leave out what is predicted to take more steps."),
+    click.Option(["--plugin", "plugins"], multiple=True, metavar="FILE.py", help="Its enumerators too (repeatable)."),
 )  # fmt: skip
 ENOUGH_SECONDS = 0.1  # a time is the least of three runs, or of as many as this allows
 VECTORIZED = 100  # steps of DPsub with NumPy that take as long as one without, on large graphs
@@ -73,7 +80,7 @@ class Size(NamedTuple):
 
 
 class Enumerator(NamedTuple):
-    """`kind`: partition (pairs, no orders), exact, left-deep (the best of these) or heuristic.
+    """`kind`: partition (pairs, no orders), exact, left-deep (the best of these), heuristic or plug-in (the best that it allows).
 
     `steps`: how many it will take, about; None is too many to say.
     """
@@ -141,11 +148,18 @@ ENUMERATORS = (
 )
 
 
+def of_plugins(files: Sequence[str]) -> list[Enumerator]:
+    """The enumerators of plug-ins, with all orders from the top down that they allow."""
+    own = own_enumerators(load_plugins(files))
+    return [Enumerator(name, "plug-in", partial(top_down, partition=splits), _pairs) for name, splits in own.items()]
+
+
 def items(options: Options) -> list[Item]:
     """One for each graph and seed. Raises SqlError for a name of no graph."""
     graphs = [join_graph(name).name for name in options.queries or (QUICK if options.quick else GRAPHS)]
     most = options.own.get("max_work", MAX_WORK)
-    return [{"query": graph, "seed": seed, "max_work": most} for seed in range(options.seeds) for graph in graphs]
+    own = {"plugins": files} if (files := [*Settings.from_pairs(options.pairs).plugins]) else {}
+    return [{"query": graph, "seed": seed, "max_work": most, **own} for seed in range(options.seeds) for graph in graphs]
 
 
 def random_costing(graph: JoinGraph, seed: int) -> COutCosting:
@@ -185,7 +199,7 @@ def measure(item: Item) -> list[Row]:
         for s in connected_sets(graph):  # so that no enumerator pays for what the next ones find done
             costing.rows(s)
     rows: list[Row] = []
-    for enumerator in ENUMERATORS:
+    for enumerator in (*ENUMERATORS, *of_plugins(item.get("plugins", ()))):
         steps = enumerator.steps(size)
         row: Row = {"enumerator": enumerator.name, "kind": enumerator.kind, "relations": graph.n, "pairs": size.pairs}
         row["connected_sets"] = None if size.sets is None else sum(size.sets)
@@ -270,7 +284,7 @@ def report(rows: pa.Table) -> list[Section]:
     lost = [
         {"enumerator": name, "graphs": len(mine), "mean": geometric_mean(ratios), "worst": max(ratios)}
         for name, mine in grouped(found, itemgetter("enumerator")).items()
-        if mine[0]["kind"] in ("left-deep", "heuristic") and (ratios := [row["ratio"] for row in mine if row.get("ratio")])
+        if mine[0]["kind"] in NOT_EXACT and (ratios := [row["ratio"] for row in mine if row.get("ratio")])
     ]  # fmt: skip
     left_out = [row for row in rows.to_pylist() if row["status"] == "ok" and row["left_out"]]
     text = "Exact enumerators found the same costs, no other found less, and every cost is that of its tree. Costs are C_out. "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from optimizer.errors import PlanscopeError
 from optimizer.joins.costing import JoinCosting, Ordered
 from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition.hypergraph import connected
@@ -20,7 +21,7 @@ def top_down(
 ) -> Ordered:
     """The cheapest bushy order without cross products. The graph is connected; by hyperedges if `partition` knows them.
 
-    Does not recurse.
+    Of what `partition` leaves out no order is made; raises PlanscopeError where that leaves none. Does not recurse.
     """
     table = PlanTable(graph, costing)
     assert connected(graph, graph.all), f"relations {graph.all:b} cannot be joined without a cross product"
@@ -34,6 +35,9 @@ def top_down(
         else:
             pending.pop()
             for part in parts[s]:
-                table.consider(part, s ^ part)
+                if part in table.cost and s ^ part in table.cost:
+                    table.consider(part, s ^ part)
             parts[s] = []
+    if graph.all not in table.cost:
+        raise PlanscopeError(f"no order of the {graph.n} relations is left by {getattr(partition, '__name__', partition)}")
     return table.ordered(graph.all)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache, partial, update_wrapper
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -59,11 +59,17 @@ def chosen_estimator(settings: Settings, plugins: Registry, counter: RowCounter 
 
 def chosen_enumerator(settings: Settings, plugins: Registry) -> Enumerator | None:
     """The enumerator that the settings name, where it is a plug-in's. Raises SettingsError."""
-    own: dict[str, Enumerator] = plugins.of_kind("enumerator")
+    own = own_enumerators(plugins)
     if settings.partitioner not in (*BUILT_IN, *own):
         raise _unknown("partitioner", settings.partitioner, (*BUILT_IN, *own))
-    splits = own.get(settings.partitioner)
-    return None if splits is None else partial(_checked, settings.partitioner, splits)
+    return own.get(settings.partitioner)
+
+
+def own_enumerators(plugins: Registry) -> dict[str, Enumerator]:
+    """The enumerators of plug-ins by name. They raise PlanscopeError where what they give is no part of the set."""
+    return {
+        name: update_wrapper(partial(_checked, name, splits), splits) for name, splits in plugins.of_kind("enumerator").items()
+    }
 
 
 def _checked(name: str, splits: Enumerator, graph: JoinGraph, s: Relations) -> list[Relations]:

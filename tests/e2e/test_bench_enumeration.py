@@ -73,3 +73,31 @@ def test_an_exact_enumerator_that_misses_the_optimum_is_a_bug(planscope, monkeyp
     done = planscope("bench", "enumeration", "random/10/1", *HERE)
     assert done.code == 1
     assert "the cheapest order of random/10/1, seed 0, should cost" in done.err and "best_of_all" in done.err
+
+
+PLUGIN = """
+from planscope.plugin import enumerator
+
+@enumerator
+def zigzag(graph, relations):
+    ones = [1 << i for i in range(graph.n) if relations >> i & 1 and graph.connected(relations ^ 1 << i)]
+    return [one if one & -relations & relations else relations ^ one for one in ones if one != relations]
+"""
+
+
+def test_an_enumerator_of_a_plugin_stands_beside_ours(planscope, tmp_path):
+    """One relation on a side of each join: under C_out that is the cheapest left-deep order."""
+    (tmp_path / "mine.py").write_text(PLUGIN)
+    done = planscope(
+        "bench", "enumeration", "clique/6", "chain/7", "--plugin", str(tmp_path / "mine.py"), *HERE, "-o", str(tmp_path / "out")
+    )
+    assert done.code == 0, done.err
+    costs = {(row["query"], row["enumerator"]): row["cost"] for row in _rows(tmp_path / "out")}
+    for graph in ("clique/6", "chain/7"):
+        assert costs[graph, "zigzag"] == pytest.approx(costs[graph, "dp_left_deep"])
+
+
+def test_an_enumerator_of_a_plugin_that_leaves_no_order_is_named(planscope, tmp_path):
+    (tmp_path / "mine.py").write_text(PLUGIN.replace("return [one", "return [] and [one"))
+    done = planscope("bench", "enumeration", "star/5", "--plugin", str(tmp_path / "mine.py"), *HERE)
+    assert done.code == 2 and "no order of the 5 relations is left by zigzag" in " ".join(done.out.split())
