@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from experiments.workloads.join_graphs import FAMILIES, graph_sql, is_graph_name, join_graph
+from optimizer.catalog.folder import FORMATS
 from optimizer.errors import SqlError
 
 _HERE = Path(__file__).parent
@@ -56,7 +57,7 @@ def resolve_sql(text: str) -> str:
     elif _QUERY_NAME.fullmatch(text):
         sql = _built_in(text)
     elif os.path.isfile(text):
-        raise SqlError(f"{text} is a file", hint=f"for the SQL in it write @{text}; traces end in .jsonl")
+        raise _no_sql(text)
     else:  # an argument of a command; what the locale does not know of it are surrogates
         sql = text if text.isprintable() or not re.search("[\udc80-\udcff]", text) else _decode(os.fsencode(text), "the query")
     if not sql.strip():
@@ -81,6 +82,8 @@ def default_data(text: str) -> str | None:
 def _built_in(name: str) -> str:
     names = [query.name for query in built_in_queries()]
     if name not in names:
+        if os.path.isfile(name):
+            raise _no_sql(name)
         workloads = sorted({known.split("/")[0] for known in (*names, *FAMILIES)})
         near = _near(name, names)
         hint = f"did you mean {near}?" if near else f"workloads: {', '.join(workloads)}; planscope workloads lists their queries"
@@ -91,6 +94,14 @@ def _built_in(name: str) -> str:
 
         return tpcds_query(query)
     return (_HERE / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def _no_sql(file: str) -> SqlError:
+    """A file given for a query."""
+    path = Path(file)
+    if path.suffix in FORMATS:
+        return SqlError(f"{file} is a file of data", hint=f'for its rows: "select * from {path.stem}" -d {path.parent}')
+    return SqlError(f"{file} is a file", hint=f"for the SQL in it write @{file}; traces end in .jsonl")
 
 
 def query_name(text: str) -> str:

@@ -14,9 +14,13 @@ from tests.processes import PATIENCE
 SELECT = "select name from people"
 
 
-def test_a_file_is_named_with_an_at_sign(planscope, shop):
+def test_a_file_is_named_with_an_at_sign(planscope, shop, monkeypatch):
     done = planscope("run", "README.md", "-d", str(shop))
     assert done.code == 2 and "README.md is a file" in done.err and "write @README.md" in done.err
+    (file,) = shop.glob("people.*")
+    monkeypatch.chdir(shop.parent)
+    done = planscope("run", f"{shop.name}/{file.name}")
+    assert done.code == 2 and f'for its rows: "select * from people" -d {shop.name}' in done.err
 
 
 def test_output_is_not_written_over_input(planscope, shop, tmp_path):
