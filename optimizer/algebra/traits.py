@@ -174,6 +174,11 @@ def joined_on(columns: ColumnSet, order: Collation, props: LogicalProps) -> Coll
     return ascending((same & -same).bit_length() - 1 for same in classes if same)
 
 
+def sayable(order: Collation, columns: ColumnSet, outer: LogicalProps) -> bool:
+    """Whether each key of `order`, meant where `outer` holds, equals one of `columns`."""
+    return all(outer.equivalents(key.column) & columns for key in order)
+
+
 MOST_SPELLINGS = 12
 ALL_PERMUTATIONS = 3
 

@@ -20,6 +20,7 @@ from optimizer.algebra.traits import (
     interposed,
     reduce_traits,
     satisfies,
+    sayable,
 )
 from optimizer.memo.goal import Goal
 from optimizer.memo.memo import Memo
@@ -74,6 +75,8 @@ def offered(memo: Memo, goal: Goal, inputs: tuple[int, ...]) -> Offered | None:
         return None
     output = memo.groups[goal.group].props
     leading, before = (-1, 0) if goal.required == ANY else _leading(goal.required, output)
+    if not sayable(goal.required.collation, groups[0].props.columns, output):
+        leading = 0  # no order of the left input is as required
     return Offered(output, [group.props for group in groups], offers, leading, before)
 
 
@@ -89,8 +92,16 @@ def helpful(goal: Goal, op: PhysicalOperator, known: list[Alternative], by: Offe
     for index, offers in enumerate(by.offers):
         helping = _helping(goal, op, index, by) if offers else 0
         if helping:
-            found += [(index, offer) for offer in offers if helping >> offer.collation[0].column & 1]
+            open_ = [offer for offer in offers if helping >> offer.collation[0].column & 1]
+            found += [(index, offer) for offer in open_ if not _asked(op, index, offer, known, by)]
     return found
+
+
+def _asked(op: PhysicalOperator, index: int, offer: TraitSet, known: list[Alternative], by: Offered) -> bool:
+    """Whether the only alternative of a join asks for an order that begins as the offer: however that goes on, it is this."""
+    follows = index == 0 if type(op) is not MergeJoin else len(op.keys) == 1
+    joins = type(op) is HashJoin or type(op) is NestedLoopJoin or type(op) is MergeJoin
+    return joins and follows and len(known) == 1 and satisfies(known[0].inputs[index], offer, by.inputs[index])
 
 
 def derive(goal: Goal, op: PhysicalOperator, known: list[Alternative], by: Offered, offers: Offers) -> list[Derived]:

@@ -24,6 +24,7 @@ from optimizer.algebra.traits import (
     grouped,
     grouping_spellings,
     joined_on,
+    sayable,
     sequences,
     spelled,
     spellings,
@@ -178,6 +179,8 @@ class MergeJoin(PhysicalOperator):
             lefts = column_set(a.id for a, _ in self.keys)
             if not lefts & output.equivalents(required.collation[0].column) and lefts & ~output.closure(0):
                 return ()
+            if not sayable(required.collation, inputs[0].columns, output):
+                return ()
         result = []
         for aligned in self._aligned(required.collation, 0, output, inputs):
             extra = required.collation[aligned.fixed :]
@@ -257,6 +260,9 @@ class NestedLoopJoin(PhysicalOperator):
         determined by then, a column or all: those joined on. Where the left rows are told apart in the output only, the left
         input is sorted by a key after it: that key is determined there."""
         left, right = inputs
+        known = output.closure(column_set([k.column for k in order[:-1]]))
+        if not any(not key & ~known for key in left.keys):
+            return ()
         for cut in range(len(order)):
             lead, rest = order[:cut], order[cut:]
             if lead and not output.equivalents(lead[-1].column) & left.columns:
