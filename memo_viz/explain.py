@@ -110,9 +110,7 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float,
     proof = "proven to be the cheapest of its space" + (" with that join order" if forced else "")
     if not search["proven"]:
         least, gap = search.get("lower_bound", 0.0), search.get("gap")
-        heuristic = search.get("heuristic")
-        why = f"joins were ordered by heuristics ({heuristic})" if heuristic else "a gap or epsilon ended the search"
-        why = search.get("budget") or why
+        why = search.get("budget") or search.get("heuristic") or "a gap or epsilon ended the search"
         proof = f"not proven: {why}; no plan costs less than {number(least)}"
         proof += f", so it is at most {100 * gap:.3g} % above the optimum" if gap is not None and gap < 10 else ""
     fired = sum(search["rules_fired"].values())

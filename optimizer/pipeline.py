@@ -126,6 +126,7 @@ class Optimizer:
         query.stages = (Stage("bind", tree, bound.columns, (), ms["bind"], True),)
         if trace is not None:
             emit_stage(trace, "bind", None, tree, (), True, bound.columns)
+        lost = ""
         for name, rewrite in STAGES:
             start = perf_counter_ns()
             done = rewrite(tree, given)
@@ -135,12 +136,14 @@ class Optimizer:
                 query.stages = (*query.stages, stage)
                 if trace is not None:
                     emit_stage(trace, name, tree, done.tree, (*done.given, *done.firings), done.converged, bound.columns)
-                tree = done.tree
+                tree, lost = done.tree, lost or done.lost
 
         start = perf_counter_ns()
         figures = Figures(self.estimator(self.catalog, bound.columns), self.cost)
         query.memo = Memo(figures, trace, bound.columns.label)
         query.engine = new_search(query.memo, self.rules, context, self.cost, trace)
+        if lost:
+            query.engine.counters.proven, query.engine.counters.heuristic = False, lost
         goal = query.engine.run(settle_choices(tree, bound.columns), TraitSet(bound.order))
         query.plan = extract(query.engine, goal)
         if settings.join_order and not query.engine.counters.proven:  # what a budget left may be the query as written

@@ -212,7 +212,8 @@ def _over_parts(tree: Tree, rewrite: RewritePart) -> Rewritten | None:
     firings = [firing for each in made for firing in (*each.given, *each.firings)]
     if len(made) == 1:
         return made[0]._replace(tree=whole)
-    return Rewritten(whole, firings, all(each.converged for each in made), [run for each in made for run in each.batches])
+    batches, lost = [run for each in made for run in each.batches], next((each.lost for each in made if each.lost), "")
+    return Rewritten(whole, firings, all(each.converged for each in made), batches, lost=lost)
 
 
 STAGES: tuple[tuple[str, Rewrite], ...] = (

@@ -22,25 +22,39 @@ from optimizer.algebra.trees import Tree, postorder
 from optimizer.decorrelate.applies import replace_applies
 from optimizer.decorrelate.general import General
 
-
-def alternatives(root: Tree, columns: Columns) -> Tree:
-    """The tree with a choice for each Apply that reads columns of its left input, also inside right inputs that stay as they are.
-    Recursive over nested Applies only."""
-    return replace_applies(root, lambda node: _choice(node, columns))
+MOST_CHOICES = 6  # one below another: each has its left input in three forms, so there are 3^6 of the lowest
 
 
-def _choice(node: Tree, columns: Columns) -> Tree:
+def alternatives(root: Tree, columns: Columns, most: int) -> Tree:
+    """The tree with a choice for each Apply that reads columns of its left input, also inside right inputs that stay as they are;
+    `most`: for so many one below another, and below these all are unnested. Recursive over nested Applies only."""
+    return replace_applies(root, lambda node: _choice(node, columns, most))
+
+
+def in_a_row(root: Tree) -> int:
+    """How many Applies that read columns of their left inputs are one below another, at most."""
+    below: dict[int, int] = {}
+    for node in postorder(root):
+        correlated = isinstance(node.op, Apply) and bool(tree_of(node.inputs[1]).outer & node.inputs[0].columns)
+        below[id(node)] = max((below[id(each)] for each in node.inputs), default=0) + correlated
+    return below[id(root)]
+
+
+def _choice(node: Tree, columns: Columns, most: int) -> Tree:
     left, right = map(tree_of, node.inputs)
-    left = alternatives(left, columns)
+    correlated = bool(right.outer & left.columns)
+    if correlated and not most:
+        return General(columns).decorrelate(node)
+    left = alternatives(left, columns, most - correlated)
     apply = Tree(node.op, (left, right))
-    if not right.outer & left.columns:
+    if not correlated:
         return General(columns).decorrelate(apply)
     forms: list[Tree] = []
     for substitute in (True, False):  # they unnest the Applies in the right input too
         form = General(columns, substitute).decorrelate(apply)
         if not isinstance(form.op, Apply) and not any(same_shape(form, other) for other in forms):
             forms.append(form)
-    kept = Tree(node.op, (left, alternatives(right, columns)))
+    kept = Tree(node.op, (left, alternatives(right, columns, most - 1)))
     return Tree(Choice(node.columns), (*forms, kept)) if forms else kept
 
 

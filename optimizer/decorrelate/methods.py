@@ -8,7 +8,7 @@ from optimizer.algebra.logical import Choice
 from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.trees import Tree, postorder
-from optimizer.decorrelate.alternatives import alternatives
+from optimizer.decorrelate.alternatives import MOST_CHOICES, alternatives, in_a_row
 from optimizer.decorrelate.general import General
 from optimizer.decorrelate.quick import quick
 from optimizer.decorrelate.rules.apply_to_join import ApplyToJoin
@@ -37,13 +37,16 @@ def _general(root: Tree, context: RuleContext) -> Rewritten:
 
 
 def _cost(root: Tree, context: RuleContext) -> Rewritten:
-    """All joins, as `general` makes them, or a choice at each Apply: for the search to decide."""
+    """All joins, as `general` makes them, or a choice at each Apply: for the search to decide. Below `MOST_CHOICES` of them all
+    are joins, for each choice multiplies what is below."""
     general = General(context.columns)
     whole = general.decorrelate(root)
-    chosen = alternatives(root, context.columns)
+    chosen = alternatives(root, context.columns, MOST_CHOICES)
     if not any(isinstance(node, Tree) and isinstance(node.op, Choice) for node in postorder(chosen)):
         return Rewritten(whole, general.steps)
-    return Rewritten(Tree(Choice(root.columns), (whole, chosen)), general.steps)
+    many = in_a_row(root)
+    lost = f"of {many} subqueries, one over the other, the search chose about {MOST_CHOICES}" if many > MOST_CHOICES else ""
+    return Rewritten(Tree(Choice(root.columns), (whole, chosen)), general.steps, lost=lost)
 
 
 def _value_generator(root: Tree, context: RuleContext) -> Rewritten:

@@ -44,7 +44,7 @@ def choose(graph: JoinGraph, exact_below: int = 14, csgs: int = 10_000, lineariz
     counted = count_connected_sets(graph, csgs)
     if counted <= csgs:
         return Choice(Enumeration.EXACT, f"{counted:,} connected subgraphs, at most {csgs:,}")
-    many = f"over the budget of {csgs:,} connected subgraphs"
+    many = f"joins were ordered by heuristics: over the budget of {csgs:,} connected subgraphs"
     if graph.hyperedges:
         return Choice(Enumeration.GOO_DP, f"{many}, hyperedges")
     if n <= linearized_up_to:

@@ -68,13 +68,15 @@ class BatchRun(NamedTuple):
 
 class Rewritten(NamedTuple):
     """What a program or a stage made of a tree. `converged`: every batch that runs to a fixpoint reached it. `given`: what its
-    firings began with, if not the tree of the stage before."""
+    firings began with, if not the tree of the stage before. `lost`: what the search is not given to choose from, so that its plan
+    is not called proven."""
 
     tree: Tree
     firings: Sequence[Firing]
     converged: bool = True
     batches: Sequence[BatchRun] = ()
     given: tuple[Firing, ...] = ()
+    lost: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -15,8 +15,10 @@ from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
+from optimizer.decorrelate import methods
 from optimizer.decorrelate.methods import decorrelate
 from optimizer.decorrelate.removal import remove_subqueries
+from optimizer.pipeline import Optimizer
 from optimizer.rules.interface import RuleContext
 from optimizer.settings import Settings
 from optimizer.sql.bind import bind
@@ -104,6 +106,21 @@ def test_domains_hold_reachable_bindings_only(chain: Catalog) -> None:
     assert explained.actual is not None
     most = max(actual.rows for actual in explained.actual.values())
     assert most <= 10 * ROWS, f"{most} rows:\n{explained}"
+
+
+def test_of_many_subqueries_the_lowest_are_joins(chain: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each choice multiplies what is below it. What is not tried is not called proven."""
+    counts = ", ".join(f"(select count(*) from t{i} where t{i}.b = t0.a)" for i in range(1, 4))
+    sizes, proven = [], []
+    for most in (1, 2, 3):
+        monkeypatch.setattr(methods, "MOST_CHOICES", most)
+        sizes.append(len(operators(unnested(f"select a, {counts} from t0", chain, "cost"))))
+        plan = Optimizer(chain, Settings(decorrelate="cost")).optimize(f"select a, {counts} from t0")
+        proven.append((plan.search.proven, plan.search.heuristic))
+        assert plan.cost <= Optimizer(chain).optimize(f"select a, {counts} from t0").cost
+    assert sizes[0] < sizes[1] < sizes[2]
+    assert [each for each, _ in proven] == [False, False, True]
+    assert proven[0][1] == "of 3 subqueries, one over the other, the search chose about 1" and not proven[2][1]
 
 
 @pytest.mark.parametrize("method", ["none", "quick", "value_generator", "general", "cost"])

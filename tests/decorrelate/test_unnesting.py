@@ -90,4 +90,4 @@ def test_methods_that_do_not_take_every_form_keep_the_rows(rewrite: Rewrite, lea
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_trees_of_a_choice_have_the_same_rows(seed: int) -> None:
-    check(seed, alternatives)  # the evaluator compares the trees of each choice
+    check(seed, lambda root, columns: alternatives(root, columns, 6))  # the evaluator compares the trees of each choice
