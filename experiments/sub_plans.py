@@ -25,7 +25,8 @@ JOINS_ALONE = (  # rules to be off, so that no relation disappears, and no aggre
 
 
 class SubPlans:
-    """Of a planned query whose FROM is one region of inner joins of tables. `aliases`: its relations, in lower case."""
+    """Of a planned query whose FROM is one region of inner joins of tables. `aliases`: its relations, in lower case. Rows are those
+    that the query was planned with, also once its memo has been costed under others."""
 
     def __init__(self, query: OptimizedQuery) -> None:
         """Raises Unsupported when there is anything but tables to join."""
@@ -38,6 +39,7 @@ class SubPlans:
         assert isinstance(memo.figures, Figures), "estimates come from the figures of a search"
         self.aliases = tuple(found)
         self._leaves, self._figures = list(found.values()), memo.figures
+        self._stats = [leaf.stats for leaf in self._leaves]
         self._bit = {alias: 1 << i for i, alias in enumerate(found)}
         predicate = region.region.predicate if region is not None and region.region is not None else ()
         self._region = inner_region(tuple(leaf.props.columns for leaf in self._leaves), predicate, False)
@@ -56,11 +58,11 @@ class SubPlans:
         ask for such a set, whoever counted the rows did.
         """
         s = self._set(aliases)
-        members = [leaf for i, leaf in enumerate(self._leaves) if s >> i & 1]
-        if len(members) == 1:
-            return members[0].stats.rows
+        if not s & (s - 1):
+            return self._stats[s.bit_length() - 1].rows
         if self._region.graph.connected(s) and not self._region.cross:
             return self._rows(s)
+        members = [leaf for i, leaf in enumerate(self._leaves) if s >> i & 1]
         predicate = combined([*self._region.within(s), *self._implied(members, self._region.within(s))])
         implied = InnerRegion(tuple(leaf.props.columns for leaf in members), predicate)
         return self._figures.region_rows(implied, members).rows(implied.graph.all)
@@ -68,12 +70,12 @@ class SubPlans:
     def stats(self, aliases: Iterable[str]) -> RelationStats:
         """What the search knows of the rows of a set that is joined."""
         s = self._set(aliases)
-        members = [leaf for i, leaf in enumerate(self._leaves) if s >> i & 1]
+        members = [i for i in range(len(self._leaves)) if s >> i & 1]
         if len(members) == 1:
-            return members[0].stats
+            return self._stats[members[0]]
         graph = JoinGraph(self._region.within(s))
-        props = graph.derive_props([leaf.props for leaf in members])
-        return self._figures.estimate(graph, props, [leaf.stats for leaf in members])
+        props = graph.derive_props([self._leaves[i].props for i in members])
+        return self._figures.estimate(graph, props, [self._stats[i] for i in members])
 
     def joined(self, aliases: Iterable[str]) -> bool:
         """Whether predicates among these relations connect them, so that the search may ask for their rows."""

@@ -133,11 +133,14 @@ def test_regret_is_bounded_by_that_of_the_corners() -> None:
 
 
 def test_errors_multiply_with_joins() -> None:
-    sub_plans = SubPlans(planned("chain/3", Settings.from_pairs((), JOINS_ALONE)))
+    query = planned("chain/3", Settings.from_pairs((), JOINS_ALONE))
+    sub_plans = SubPlans(query)
     one, two, both = frozenset({"r0"}), frozenset({"r1"}), frozenset({"r0", "r1"})
     found = robustness.scenario(sub_plans, {one: 2.0, both: 3.0})
     assert found == pytest.approx({one: 2.0 * sub_plans.rows(one), both: 6.0 * sub_plans.rows(both)})
     assert robustness.uncertain(sub_plans, {"r0": 1e9, "r1": sub_plans.rows(two), "r2": 0.0})[0] == one
+    robustness.Choices(query).add(found)
+    assert robustness.scenario(sub_plans, {one: 2.0, both: 3.0}) == found, "of the rows that were estimated, not of the last ones"
 
 
 def test_diagrams_and_random_orders() -> None:
