@@ -25,8 +25,8 @@ JOINS_ALONE = (  # rules to be off, so that no relation disappears, and no aggre
 
 
 class SubPlans:
-    """Of a planned query whose FROM is one region of inner joins of tables. `aliases`: its relations, in lower case. Rows are those
-    that the query was planned with, also once its memo has been costed under others."""
+    """Of a planned query whose FROM is one region of inner joins of tables. `aliases`: its relations, in lower case. Rows are
+    those that the query was planned with, also once its memo has been costed under others."""
 
     def __init__(self, query: OptimizedQuery) -> None:
         """Raises Unsupported when there is anything but tables to join."""
