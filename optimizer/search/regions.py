@@ -159,6 +159,8 @@ class Regions(OfSearch):
             why = "an aggregate below may be pulled up"
         elif beside:
             why = f"another join {beside} may change places with these"
+        elif small and n < settings.expand_joins and self._below_grouped(mexpr):
+            why = "an aggregate between these and another join may be pulled up"
         if why and n <= settings.expand_joins:
             return Decision(Method.EXPAND, why, open=beside == _RAISING)
         if several or lookups or self._forms or beside:
@@ -175,6 +177,12 @@ class Regions(OfSearch):
         if any(isinstance(op, Join) and op.kind is JoinKind.INNER for op in (*above, *below)):
             return _RAISING
         return "above" if above else "below" if below else ""
+
+    def _below_grouped(self, mexpr: LogicalExpr) -> bool:
+        """Whether groups of these joins are joined: pulled up, they leave these joins beside that one."""
+        group = self.search.memo.group
+        grouped = [m for m in group(mexpr.group).parents if isinstance(m.op, Aggregate)]
+        return any(isinstance(above.op, Join | JoinGraph | RegionGraph) for m in grouped for above in group(m.group).parents)
 
     def _looked_up(self, mexpr: LogicalExpr, leaves: list[LogicalExpr]) -> bool:
         """Whether a relation is a table, or groups of one, stored by a column of the join's predicate."""
