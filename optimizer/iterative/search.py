@@ -223,8 +223,8 @@ class Iterative:
     def _merged(self) -> None:
         """Groups turned out to be one. What the merge has touched is costed anew.
 
-        What was implemented of an expression that the merge dropped must not be lost: all expressions of a united group, and all that
-        read one, are implemented. Others keep their turn, and are offered to the goals of their group then.
+        What was implemented of an expression that the merge dropped must not be lost: all expressions of a united group, and
+        all that read one, are implemented. Others keep their turn, and are offered to the goals of their group then.
         """
         search, memo, news = self.search, self.memo, self.memo.news
         united = {memo.find(mexpr.group) for _, members in news for mexpr in members}

@@ -24,6 +24,13 @@ WITH_KEYS = catalog(
     table("b", 1000, {"i": 1000, "j": 100, "k": 30}, key="i"),
     table("c", 50, {"i": 50, "j": 20, "k": 30}),
 )
+STAR_OF_GROUPS = catalog(
+    table("a", 100000, {"i": 100000, "j": 105, "k": 23}, key="i"),
+    table("b", 50, {"i": 8}),
+    table("c", 23, {"k": 23, "j": 1}, key="k"),
+)
+GROUPED_TWICE = catalog(table("a", 100000, {"j": 52, "k": 864}), table("b", 5000, {"k": 169}), table("c", 50, {"k": 10}))
+MERGED = catalog(table("a", 5000, {"j": 2500, "k": 50}), table("b", 5000, {"i": 5000, "j": 5000, "k": 2000}, key="i"))
 FEW_VALUES = catalog(table("a", 10000, {"j": 600, "k": 20}), table("b", 10000, {"j": 20, "k": 100}), table("c", 400, {"j": 20}))
 
 
@@ -63,6 +70,33 @@ def test_groups_go_below_inner_joins_of_a_region_of_several_kinds(sql: str, cost
     """They were taken for splits of a join graph, which such a region has none of."""
     found = proven(WITH_KEYS, sql, {"cost_model": cost_model})
     assert found <= proven(WITH_KEYS, sql, {"cost_model": cost_model, "enumeration": "rules"}) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("cost_model", ["c_out", "arrow"])
+@pytest.mark.parametrize(
+    ("tables", "sql"),
+    [
+        (
+            STAR_OF_GROUPS,
+            "select c.k, x.m from c join (select a.i, max(a.j) m from b join a on b.i = a.k group by a.i) x on x.i = c.j",
+        ),
+        (GROUPED_TWICE, "select distinct c.k from a semi join b on a.k = b.k join c on a.j = c.k"),
+    ],
+    ids=["joins below groups that are joined", "a join that a rule made of a region"],
+)
+@pytest.mark.parametrize("more", [{}, {"exploration": "on_demand"}, {"driver": "iterative"}, {"disable": ("partition_region",)}])
+def test_rules_see_joins_beside_groups(tables: Catalog, sql: str, cost_model: str, more: dict[str, Any]) -> None:
+    """They were hidden, as splits of a join graph into which no rule looked."""
+    found = proven(tables, sql, {"cost_model": cost_model, **more})
+    assert found == pytest.approx(proven(tables, sql, {"cost_model": cost_model, "enumeration": "rules"}), rel=1e-9)
+
+
+def test_what_a_merge_implements_is_costed() -> None:
+    """Expressions beside those that read a merged group were implemented and never offered to a goal."""
+    sql = """with w as (select a.j from a anti join b on a.k = b.k)
+        select y.j from b c join w x on c.i = x.j join w y on c.j = y.j where c.i = c.j"""
+    found = [proven(MERGED, sql, {"cost_model": "c_out", "driver": driver}) for driver in ("top_down", "iterative")]
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
 
 
 @pytest.mark.parametrize(

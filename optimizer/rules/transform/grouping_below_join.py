@@ -6,7 +6,7 @@ they have the same partners. So a group of them may go through the join as one r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
@@ -20,16 +20,13 @@ from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree
-from optimizer.joins.graph import Relations, bits
 from optimizer.joins.inner import inner_region
 from optimizer.joins.region import JoinRegion
 from optimizer.rules.interface import RuleContext
 from optimizer.rules.transform.partial_aggregates import may_overflow
 from optimizer.rules.transform.partition_joins import part
-from optimizer.rules.transform.partition_region import region_part
 
 KEPT_LEFT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)  # left rows reach the output unchanged, or not at all
-BY_RULES = ("rules", "rules_b0", "duplicate_free_rules")  # enumerations that bring an inner join into every form
 MOST_FOR_ALL = 4  # up to here every connected set of relations may be grouped, beyond only single ones, and all but one
 
 
@@ -50,22 +47,17 @@ class JoinView(NamedTuple):
 
 
 def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
-    """The parts of a join that may be grouped. A binary join shows its left input (join_commute gives the mirror image), a
-    join graph every part it has few enough relations for, and a region of several kinds both parts of its inner splits; none
-    where there are more than the setting expand_joins."""
+    """The parts of a join that may be grouped. A binary join shows its left input (its mirror image is in its group too), a join
+    graph every part it has few enough relations for; none where there are more than the setting expand_joins."""
     most = context.settings.expand_joins
     match below:
         case Tree(RegionGraph(JoinRegion() as several, s), leaves):
-            inner = several.inner_predicate(s)
-            if inner is None:
-                yield from _inner_splits(several, s, leaves, most)
-                return
-            below = Tree(JoinGraph(inner), leaves)
+            inner = several.inner_predicate(s)  # else it shows its splits, as binary joins
+            if inner is not None:
+                below = Tree(JoinGraph(inner), leaves)
     match below:
-        case Tree(Join(kind, predicate) as join, (a, b)) if kind in KEPT_LEFT:
-            graphs = context.settings.enumeration not in BY_RULES and not any(s.raises for s in predicate)
-            if _few(a, b, most) and not (kind is JoinKind.INNER and graphs):  # else the join is a split of a join graph
-                yield JoinView(join, a, b)
+        case Tree(Join(kind) as join, (a, b)) if kind in KEPT_LEFT and _few(a, b, most):
+            yield JoinView(join, a, b)
         case Tree(JoinGraph(predicate), leaves) if len(leaves) <= most:
             columns = tuple(leaf.columns for leaf in leaves)
             region = inner_region(columns, predicate, context.settings.cross_products, context.forced)
@@ -82,18 +74,6 @@ def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
 def _few(a: Node, b: Node, most: int) -> bool:
     sizes = a.relations, b.relations
     return sum(sizes) <= (most if 1 in sizes else min(most, MOST_FOR_ALL))
-
-
-def _inner_splits(region: JoinRegion, s: Relations, leaves: Sequence[Node], most: int) -> Iterator[JoinView]:
-    """The splits of a region of several kinds that are inner joins: as binary joins they are taken for splits of a join graph."""
-    leaf = dict(zip(bits(s), leaves, strict=True))
-    for half in region.splits(s):
-        for a, b in ((half, s ^ half), (s ^ half, half)):
-            made = region.joins(a, b)
-            if made is not None and made.join.kind is JoinKind.INNER and not made.filter:
-                left, right = region_part(region, a, leaf), region_part(region, b, leaf)
-                if _few(left, right, most):
-                    yield JoinView(made.join, left, right)
 
 
 def lower_keys(join: Join, keys: Iterable[ColumnId], side: Node, context: RuleContext) -> tuple[ColumnId, ...]:
