@@ -6,7 +6,7 @@ than JOIN.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any
@@ -136,7 +136,7 @@ def _table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
     cte = ctes.find(name) if ctes is not None and node.args.get("db") is None else None
     if cte is not None:
         bound = _told_apart_columns(context, bind_reference(context, cte, node))
-        relation = _named(context, cte.columns, cte.name, _relation(context, cte.name, bound))
+        relation = _relation(context, cte.name, bound, cte.columns)
         item = FromItem(bound.tree, Scope((relation,), order=bound.order))
         item = _renamed(context, node, item) if node.args.get("alias") is not None else item
     else:
@@ -175,8 +175,10 @@ def _scan(context: Context, node: Any, table: Table) -> FromItem:
     keys, order = tuple(key << first for key in scan.keys), ascending(first + key.column for key in scan.order)
     foreign = tuple(ScanForeignKey(tuple(map(first.__add__, ids)), *referenced) for ids, *referenced in scan.foreign_keys)
     tree = Tree(Scan(table.name, alias, columns, keys, scan.not_null << first, order, foreign_keys=foreign))
+    given = _alias_columns(alias_node)
+    names = _names(context, given, alias, names) if given else names
     relation = Relation(alias, names, lambda place: ColumnRef(first + place, table.columns[place].type))
-    return FromItem(tree, Scope((_named(context, _alias_columns(alias_node), alias, relation),)))
+    return FromItem(tree, Scope((relation,)))
 
 
 def _stored(table: Table) -> tuple[Scan, tuple[str, ...], dict[int, DataType]]:
@@ -202,7 +204,7 @@ def _aliased(context: Context, node: Any, bound: Bound, name: str | None = None)
     alias_node = node.args.get("alias")
     alias = _alias_name(context, alias_node) or name or context.unnamed()
     bound = _told_apart_columns(context, bound)
-    relation = _named(context, _alias_columns(alias_node), alias, _relation(context, alias, bound))
+    relation = _relation(context, alias, bound, _alias_columns(alias_node))
     return FromItem(bound.tree, Scope((relation,), order=bound.order))
 
 
@@ -222,10 +224,10 @@ def _told_apart_columns(context: Context, bound: Bound) -> Bound:
     return bound._replace(tree=tree, outputs=outputs)
 
 
-def _relation(context: Context, alias: str, bound: Bound) -> Relation:
-    """The outputs of a query as columns of a relation."""
+def _relation(context: Context, alias: str, bound: Bound, given: tuple[Any, ...]) -> Relation:
+    """The outputs of a query as columns of a relation, the first under the `given` names."""
     ids = [output.id for output in bound.outputs]
-    names = _told_apart(output.name for output in bound.outputs)
+    names = _names(context, given, alias, [output.name for output in bound.outputs])
     return Relation(alias, names, lambda place: ColumnRef(ids[place], context.columns[ids[place]].type))
 
 
@@ -248,8 +250,9 @@ def _renamed(context: Context, node: Any, item: FromItem) -> FromItem:
     alias_node = node.args["alias"]
     visible = item.scope.visible
     alias = _alias_name(context, alias_node) or item.scope.relations[0].alias
-    relation = Relation(alias, _told_apart(v.name for v in visible), [v.scalar for v in visible].__getitem__)
-    return FromItem(item.tree, Scope((_named(context, _alias_columns(alias_node), alias, relation),), order=item.scope.order))
+    names = _names(context, _alias_columns(alias_node), alias, [v.name for v in visible])
+    relation = Relation(alias, names, [v.scalar for v in visible].__getitem__)
+    return FromItem(item.tree, Scope((relation,), order=item.scope.order))
 
 
 def _alias_name(context: Context, node: Any) -> str | None:
@@ -263,23 +266,18 @@ def _alias_columns(node: Any) -> tuple[Any, ...]:
     return tuple(node.args.get("columns") or ()) if node is not None else ()
 
 
-def _named(context: Context, names: tuple[Any, ...], alias: str, relation: Relation) -> Relation:
-    """The relation with its first columns renamed."""
-    if not names:
-        return relation
-    if len(names) > len(relation.names):
-        raise context.source.error(
-            f'"{alias}" has {many(len(relation.names), "column")} but {len(names)} column names', names[len(relation.names)]
-        )
+def _names(context: Context, given: tuple[Any, ...], alias: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The names of a relation's columns, the first ones as `given`, all different."""
+    if len(given) > len(names):
+        raise context.source.error(f'"{alias}" has {many(len(names), "column")} but {len(given)} column names', given[len(names)])
     seen: set[str] = set()
-    for identifier in names:
+    for identifier in given:
         if not isinstance(identifier, exp.Identifier):
             raise context.source.unsupported("a type behind a column name", identifier, "give the names alone")
         if identifier.name.lower() in seen:
             raise context.source.error(f'column name "{identifier.name}" is given twice', identifier)
         seen.add(identifier.name.lower())
-    renamed = (*(identifier.name for identifier in names), *relation.names[len(names) :])
-    return Relation(relation.alias, renamed, relation.scalar)
+    return _told_apart((*(identifier.name for identifier in given), *names[len(given) :]))
 
 
 def _check_aliases(context: Context, scope: Scope, node: Any) -> None:

@@ -141,7 +141,7 @@ class Grouping:
         """GROUPING: for each set a constant, picked by the number of the row's set."""
         for arg in call.args:
             if arg not in self._columns or isinstance(arg, AggregateCall):
-                node = next((refs[id] for id in column_ids(arg.columns) if id in refs), None)
+                node = next((refs[id] for id in column_ids(arg.columns) if id in refs), self._by.node)
                 raise self._context.source.error("GROUPING takes expressions of GROUP BY", node, "list them in GROUP BY too")
         positions: dict[int, list[int]] = {}
         for position, each in enumerate(self._by.sets):

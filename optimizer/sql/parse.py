@@ -20,6 +20,7 @@ from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.errors import SqlError, Unsupported
 from optimizer.sql.derivable import parser_class
 from optimizer.sql.literals import INTERVAL_UNITS
+from optimizer.sql.precedence import check_precedence
 from optimizer.sql.source import Source
 from optimizer.sql.tokens import check_closed, check_neighbours, tokenize, types
 
@@ -201,6 +202,7 @@ def parse(sql: str) -> tuple[Any, Source]:
     source = Source(sql, tokens)
     _check_statement(source, tokens)
     check_neighbours(source, tokens)
+    check_precedence(source, tokens)
     dialect = DuckDB()
     dialect.INDEX_OFFSET = 0  # places in [] stay as they are written
     parser = _Parser(dialect=dialect)

@@ -30,7 +30,7 @@ from optimizer.sql.grouping import Grouping, aggregate_calls, has_aggregate, uni
 from optimizer.sql.grouping_call import has_grouping_call
 from optimizer.sql.grouping_elements import GroupBy, group_by
 from optimizer.sql.names import output_name, short_name
-from optimizer.sql.ordering import TWO_OF_A_NAME, collation, is_all, limited, output_position, sort_terms
+from optimizer.sql.ordering import collation, is_all, limited, output_position, sort_terms
 from optimizer.sql.scope import Scope
 from optimizer.sql.stars import expand_star
 from optimizer.sql.subqueries import over_columns
@@ -123,7 +123,7 @@ class _Block:
             name = alias if alias is not None else output_name(inner)
             self.items.append(Item(name, scalar, alias, name if isinstance(inner, exp.Column) else alias))
             if alias is not None:
-                self.aliases.setdefault(alias.lower(), scalar)
+                self.aliases[alias.lower()] = scalar  # of two items of one name the last is meant
         if not self.items:
             raise source.error("the SELECT list is empty", select, word="SELECT")
 
@@ -162,16 +162,14 @@ class _Block:
         return SortTerm(position, scalar, descending, nulls_first, node)
 
     def _named_item(self, node: Any) -> int | None:
-        """The item a bare name means: an alias first, then an item that is a column of that name, where it is the only one."""
+        """The item a bare name means: the last alias, else the item that is a column of that name, where there is but one."""
         if not isinstance(node, exp.Column) or node.args.get("table") is not None or isinstance(node.this, exp.Star):
             return None
         named = [i for i, item in enumerate(self.items) if item.name.lower() == node.name.lower()]
         aliased = [i for i in named if self.items[i].alias is not None]
-        if len({self.items[i].scalar for i in aliased}) > 1:
-            raise self.context.source.error(f'column "{node.name}" is ambiguous', node, TWO_OF_A_NAME)
         if not aliased and len({self.items[i].scalar for i in named}) > 1:
             return None  # the input knows whether it has one such column
-        return next(iter(aliased or named), None)
+        return aliased[-1] if aliased else next(iter(named), None)
 
     def group(self, tree: Tree, node: Any, terms: list[SortTerm]) -> tuple[Tree, list[SortTerm]]:
         """GROUP BY and HAVING; afterwards items and sort terms are over groups. Nothing happens without aggregates."""

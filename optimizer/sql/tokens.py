@@ -30,7 +30,7 @@ _LIST_ENDS = types("R_PAREN SEMICOLON FROM WHERE GROUP_BY HAVING ORDER_BY PARTIT
 _JOIN_WORDS = types("JOIN INNER CROSS NATURAL")
 _OPERATORS = types("PLUS DASH SLASH DIV MOD DPIPE EQ NEQ LT LTE GT GTE")
 _NO_NAMES = _OPERATORS | types("STAR NUMBER COMMA DOT R_PAREN SEMICOLON")
-_NOTHING_YET = _OPERATORS | types(
+NOTHING_YET = _OPERATORS | types(
     "L_PAREN COMMA SELECT DISTINCT FROM WHERE HAVING GROUP_BY ORDER_BY PARTITION_BY ON AND OR NOT WHEN THEN ELSE"
 )
 _PARENTHESES = types("L_PAREN R_PAREN")
@@ -94,7 +94,7 @@ def check_neighbours(source: Source, tokens: list[Any]) -> None:
         if token.token_type not in _CHECKED:
             continue
         before, after = tokens[i - 1] if i else None, tokens[i + 1] if i + 1 < len(tokens) else None
-        nothing_before = before is None or before.token_type in _NOTHING_YET
+        nothing_before = before is None or before.token_type in NOTHING_YET
         follows = after.token_type if after is not None else TokenType.SEMICOLON
         match token.token_type:
             case TokenType.COMMA:
