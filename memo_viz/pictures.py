@@ -33,11 +33,12 @@ Events = Sequence[dict[str, Any]]
 
 
 class Picture(NamedTuple):
-    """`svg`: the document, where it is not what `dot` gives."""
+    """`svg`: the document, where it is not what `dot` gives. `note`: what it lacks, to be said beside it."""
 
     dot: str
     json: Any
     svg: str | None = None
+    note: str = ""
 
 
 def memo_picture(
@@ -56,7 +57,10 @@ def memo_picture(
         if narrowed or since is not None:
             raise PlanscopeError("the whole memo is animated: leave out --focus, --depth, --winners and --since")
         svg = growth_svg(events if at is None else events[: at + 1], animate, title)
-    return Picture(dot, graph_json(graph), svg)
+    note = ""
+    if (focus := part.get("focus")) is not None and not any(data.get("best_for") for _, data in graph.nodes(data=True)):
+        note = f"{focus} has no plan" + (": the search never needed one" if at is None else f" at event {at:,}")
+    return Picture(dot, graph_json(graph), svg, note)
 
 
 def memo_shown(

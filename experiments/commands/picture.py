@@ -35,6 +35,8 @@ def write_picture(picture: Any, output: str | None, format: str) -> None:
     """A `memo_viz.pictures.Picture` to a file or standard output, as one of PICTURES."""
     from memo_viz.svg import render
 
+    if picture.note:
+        click.echo(picture.note, err=True)
     if format == "json":
         write_json(picture.json, output, 1)
     elif picture.svg is not None:

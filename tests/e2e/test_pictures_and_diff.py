@@ -52,6 +52,8 @@ def test_a_memo_at_an_event(planscope, trace, tmp_path):
     text = planscope("memo", trace, "--at", "0").out
     assert text.strip() == ""
     assert "★" in planscope("memo", trace).out and "people" in planscope("memo", trace, "--focus", "p", "--depth", "0").out
+    first = planscope("memo", trace, "--focus", "0", "--at", "30", "-o", str(tmp_path / "first.svg"))
+    assert (first.code, first.err) == (0, "0 has no plan at event 30\n")
     path = tmp_path / "growth.svg"
     assert planscope("memo", trace, "-o", str(path), "--animate", "5").code == 0
     ET.parse(path)

@@ -134,8 +134,13 @@ def test_a_set_without_a_plan_is_drawn_when_it_is_looked_at(q5: Events) -> None:
     goal = next(e for e in q5 if e["kind"] == "goal" and len(e.get("relations") or ()) > 1)
     names = group_names(Replay(q5).final())
     focus = "{" + ", ".join(names[id] for id in goal["relations"]) + "}"
-    seen = texts(render_svg(memo_picture(q5, at=goal["seq"], focus=focus).dot))
-    assert all(names[id] in seen for id in goal["relations"])
+    picture = memo_picture(q5, at=goal["seq"], focus=focus)
+    seen = texts(render_svg(picture.dot))
+    assert all(names[id] in seen for id in goal["relations"]) and picture.note == f"{focus} has no plan at event {goal['seq']:,}"
+    assert memo_picture(q5, focus="{nation, region}").note == memo_picture(q5).note == ""
+    final = Replay(q5).final()
+    left = next(names[goal.group] for goal in final.goals.values() if goal.best is None and goal.group < 0)
+    assert memo_picture(q5, focus=left).note == f"{left} has no plan: the search never needed one"
 
 
 def test_the_memo_graph_is_one_for_networkx(q5: Events) -> None:
