@@ -35,6 +35,27 @@ def test_a_page_shows_what_happens(page: Path, tpch: Catalog) -> None:
             assert words_of((page.parent / target).read_text("utf-8")) == words_of(picture), f"{target}: {AGAIN}"
 
 
+@pytest.mark.parametrize(
+    ("picture", "words"),
+    [
+        ("memo", {"★ split"}),
+        ("first-plan", {"+☆ m10", "+☆ m11", "+☆ m12"}),
+        ("associated", {"+ {customer, orders}", "+ m19", "+ m20"}),
+    ],
+)
+def test_a_picture_shows_what_the_text_says_of_it(picture: str, words: set[str]) -> None:
+    assert words <= set(words_of((DOCS / "pictures" / f"{picture}.svg").read_text("utf-8")))
+
+
+def test_pages_name_the_event_of_the_prune() -> None:
+    page = (DOCS / "stepping.md").read_text("utf-8")
+    prune = re.search(r"^event (\d+)  prune$", page, re.MULTILINE)
+    assert prune is not None
+    for name, named in (("../README.md", r"-o q05.html` writes, at event (\d+)"), ("stepping.md", r"q5.jsonl --at (\d+)"),
+                        ("pictures.md", r"q5.jsonl --at (\d+)")):  # fmt: skip
+        assert re.findall(named, (DOCS / name).read_text("utf-8")) == [prune[1]], name
+
+
 @pytest.mark.parametrize("name", sorted(references()))
 def test_what_is_written_from_the_code_is_up_to_date(name: str) -> None:
     assert (DOCS / name).read_text("utf-8") == references()[name], AGAIN
