@@ -8,8 +8,8 @@ In: the events of a trace, a `MemoState` that the replayer rebuilt from it, or a
 graph as DOT; `overview` and `relation_sets` where it is large), `growth` (as an animation), `listing` (text), `export` (JSON);
 `plan_graph`, `join_graph`, `rewrite_steps`, `rule_graph`, `trait_ledger` (other pictures), `pictures` (all of them by name);
 `matching` and `comparison` (two searches side by side; `comparison_page` in a browser); `explain` (a plan as text and JSON, with
-what a search did), `q_error`; `words` (events as sentences); `svg` (DOT as SVG, PNG, PDF), `style` (colours), `text` (how a
-user's text is made safe).
+what a search did), `q_error`; `words` (events as sentences); `svg` (DOT as SVG, PNG, PDF), `style` (colours), `page_style` (of
+pages to be read), `text` (how a user's text is made safe).
 """
 
 from __future__ import annotations

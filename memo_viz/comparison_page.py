@@ -6,8 +6,8 @@ import html
 from collections.abc import Iterable, Sequence
 
 from memo_viz.comparison import Comparison, cost_change, shown_counts
+from memo_viz.page_style import PAGE_STYLE
 from memo_viz.plan_graph import Box, boxes_dot
-from memo_viz.style import CHANGES, FONT, INK, RULE
 from memo_viz.svg import inline_svg, render_svg
 from memo_viz.text import clean, setting_text, shorten
 from optimizer.algebra.printing import number
@@ -16,15 +16,9 @@ from optimizer.errors import many
 LONGEST = 400  # characters of a text
 MANY = 500  # entries of a list that are written
 
-_STYLE = f"""
-body {{ font: 15px/1.45 {FONT}; color: {INK}; max-width: 1180px; margin: 2em auto; padding: 0 1.2em; background: white }}
-h1 {{ font-size: 1.5em }} h2 {{ font-size: 1.15em; margin: 2em 0 .4em; border-bottom: 1px solid {RULE} }}
-table {{ border-collapse: collapse }} td, th {{ padding: .15em .6em; text-align: left; vertical-align: top }}
-td.n {{ text-align: right; font-variant-numeric: tabular-nums }} code, pre {{ font: 13px/1.5 ui-monospace, monospace }}
-pre {{ overflow-x: auto; margin: 0 }} .a {{ background: {CHANGES["gone"][1]} }} .b {{ background: {CHANGES["new"][1]} }}
-pre div {{ padding: 0 .4em; white-space: pre }} .plans {{ display: grid; grid-template-columns: 1fr 1fr; gap: 1.5em }}
-summary {{ cursor: pointer }} .more {{ color: #55616d }} .cost {{ font-size: 1.15em }}
-@media (max-width: 700px) {{ .plans {{ grid-template-columns: 1fr }} }}
+_STYLE = """
+pre{font:13px/1.5 ui-monospace,monospace;overflow-x:auto;margin:0}pre div{padding:0 .4em;white-space:pre}.cost{font-size:1.15em}
+.plans{display:grid;grid-template-columns:1fr 1fr;gap:1.5em}@media(max-width:700px){.plans{grid-template-columns:1fr}}
 """
 
 
@@ -33,7 +27,7 @@ def comparison_page(comparison: Comparison, a: Sequence[Box], b: Sequence[Box]) 
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-        f"<title>planscope diff</title><style>{_STYLE}</style></head><body>",
+        f"<title>planscope diff</title><style>{PAGE_STYLE}{_STYLE}</style></head><body>",
         _head(comparison),
         _plan(comparison),
         f'<div class="plans">{_picture("−", a)}{_picture("+", b)}</div>',
@@ -55,7 +49,8 @@ def _head(comparison: Comparison) -> str:
     change = cost_change(x, y)
     costs = ["no plan" if cost is None else number(cost) for cost in (x, y)]
     rows = "".join(
-        f'<tr><td>{_text(name)}</td><td class="a">{_text(setting_text(u))}</td><td class="b">{_text(setting_text(v))}</td></tr>'
+        f'<tr><td>{_text(name)}</td><td class="minus">{_text(setting_text(u))}</td>'
+        f'<td class="plus">{_text(setting_text(v))}</td></tr>'
         for name, (u, v) in comparison.settings.items()
     )
     queries = "".join(
@@ -63,8 +58,8 @@ def _head(comparison: Comparison) -> str:
         for side, sql in zip(("of both",) if comparison.sql[0] == comparison.sql[1] else ("a", "b"), comparison.sql, strict=False)
     )
     return (
-        f'<h1>Two searches</h1><p><span class="a">− {_text(comparison.names[0])}</span><br>'
-        f'<span class="b">+ {_text(comparison.names[1])}</span></p>'
+        f'<h1>Two searches</h1><p><span class="minus">− {_text(comparison.names[0])}</span><br>'
+        f'<span class="plus">+ {_text(comparison.names[1])}</span></p>'
         f'<p class="cost">cost <b>{costs[0]}</b> | <b>{costs[1]}</b> &nbsp; {change}</p>'
         + (f"<table><tr><th>setting</th><th>−</th><th>+</th></tr>{rows}</table>" if rows else "<p>the same settings</p>")
         + queries
@@ -79,7 +74,7 @@ def clean_query(sql: str) -> str:
 
 def _plan(comparison: Comparison) -> str:
     title = "The same plan" if comparison.same_plan else "Plans"
-    classes = {"-": ' class="a"', "+": ' class="b"', " ": ""}
+    classes = {"-": ' class="minus"', "+": ' class="plus"', " ": ""}
     signs = {"-": "−", "+": "+", " ": " "}
     lines = "".join(f"<div{classes[sign]}>{signs[sign]} {_text(line)}</div>" for sign, line in comparison.plan)
     return f"<h2>{title}</h2><pre>{lines}</pre>"
@@ -97,8 +92,8 @@ def _winners(comparison: Comparison) -> str:
         costs = ["" if cost is None else number(cost) for cost in (winner.cost_a, winner.cost_b)]
         rows.append(
             f"<tr><td>{'★' if winner.chosen else ''}</td><td>{_text(winner.group)}</td><td>{_text(winner.traits)}</td>"
-            f'<td class="a">{_text(winner.a or "no plan")}</td><td class="n">{costs[0]}</td>'
-            f'<td class="b">{_text(winner.b or "no plan")}</td><td class="n">{costs[1]}</td></tr>'
+            f'<td class="minus">{_text(winner.a or "no plan")}</td><td class="n">{costs[0]}</td>'
+            f'<td class="plus">{_text(winner.b or "no plan")}</td><td class="n">{costs[1]}</td></tr>'
         )
     head = "<tr><th></th><th>group</th><th>traits</th><th>−</th><th>cost</th><th>+</th><th>cost</th></tr>"
     count = len(comparison.winners)
@@ -111,10 +106,10 @@ def _winners(comparison: Comparison) -> str:
 def _groups(comparison: Comparison) -> str:
     a, b, changes = comparison.only_a, comparison.only_b, comparison.expressions
     parts = [f"<h2>Groups: {comparison.groups:,} in both, {len(a):,} only in −, {len(b):,} only in +</h2>"]
-    parts += [_list("a", "−", a), _list("b", "+", b)]
+    parts += [_list("minus", "−", a), _list("plus", "+", b)]
     for change in changes[:MANY]:
         counts = f"−{len(change.lost)} +{len(change.gained)}"
-        inner = _list("a", "−", change.lost) + _list("b", "+", change.gained)
+        inner = _list("minus", "−", change.lost) + _list("plus", "+", change.gained)
         parts.append(f"<details><summary>{_text(change.group)} &nbsp; {counts} expressions</summary>{inner}</details>")
     return "".join([*parts, _more(len(changes))])
 
@@ -148,9 +143,9 @@ def _parting(comparison: Comparison) -> str:
     ended = "the trace has ended"
     return (
         f"<h2>The searches part at event {parting.event:,}</h2>"
-        f'<p class="a">− {_text(parting.a or ended)}</p><p class="b">+ {_text(parting.b or ended)}</p>'
+        f'<p class="minus">− {_text(parting.a or ended)}</p><p class="plus">+ {_text(parting.b or ended)}</p>'
     )
 
 
 def _more(count: int) -> str:
-    return f'<p class="more">and {count - MANY:,} more</p>' if count > MANY else ""
+    return f'<p class="soft">and {count - MANY:,} more</p>' if count > MANY else ""

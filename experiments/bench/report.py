@@ -15,26 +15,14 @@ from executor.atomic import atomic_output, make_folder, write_file
 from experiments.bench.experiment import Figure, Section, Table
 from experiments.bench.figures import draw, write_figure
 from experiments.bench.tables import html_table, latex
+from memo_viz.page_style import PAGE_STYLE
 from optimizer.errors import many
 
 LONG = 30  # rows from which on a table is folded
 _ITEM_COLUMNS = ("status", "error_kind", "error", "item_s")
 _STYLE = """
-:root{color-scheme:light dark}
-body{font:15px/1.5 system-ui,sans-serif;color:#222;max-width:70rem;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.7rem;margin-bottom:.2rem}h2{font-size:1.25rem;margin-top:2.2rem;border-bottom:1px solid #ccc}
-table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums}
-th,td{padding:2px 9px;text-align:left;border-bottom:1px solid #e4e4e4;white-space:nowrap}
-th{border-bottom:2px solid #888;position:sticky;top:0;background:#fff}tr:hover td{background:#f3f7fb}
-.n{text-align:right}.wide{overflow-x:auto;max-height:40rem;margin:.4rem 0 1.2rem}
-figure{margin:1rem 0 1.6rem}figure svg{max-width:100%;height:auto}
-figcaption,.caption{color:#333;margin-top:1rem}.source{color:#666;font-size:12px}
-code{background:#f2f2f2;padding:0 .25em}.problem{background:#fde8e8;border-left:4px solid #c00;padding:.4rem .8rem}
-summary{cursor:pointer;color:#05508c}
+figure{margin:1rem 0 1.6rem}figcaption,.caption{margin-top:1rem}.source{color:var(--soft);font-size:12px}
 dl{display:grid;grid-template-columns:max-content auto;gap:.1rem 1rem;font-size:13px}dd{margin:0}
-@media(prefers-color-scheme:dark){body{color:#e4e7eb;background:#14171c}h2,th,td{border-color:#3a414b}
-th{background:#14171c}tr:hover td{background:#1f2630}figure svg{background:#fff}figcaption,.caption{color:#c3c9d1}
-.source{color:#98a2ae}code{background:#252b34}.problem{background:#3b1d1b}summary{color:#86b7ff}}
 """
 
 
@@ -98,7 +86,7 @@ def _inline(svg: str, figure: Figure) -> str:
 def _page(title: str, sections: Sequence[Section], svgs: dict[str, str], about: dict[str, Any]) -> str:
     command = html.escape(about["command"])
     parts = ['<!doctype html>\n<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">']
-    parts.append(f"<title>{html.escape(title)}</title><style>{_STYLE}</style>\n<h1>{html.escape(title)}</h1>")
+    parts.append(f"<title>{html.escape(title)}</title><style>{PAGE_STYLE}{_STYLE}</style>\n<h1>{html.escape(title)}</h1>")
     code = f", code {about['code']}" if "code" in about else ""
     parts.append(f'<p class="source">made by <code>{command}</code>, {about["started"]}{code}</p>')
     parts += [f'<p class="problem">{_text(problem)}</p>' for section in sections for problem in section.problems]

@@ -18,6 +18,7 @@ from experiments.bench.report import failed_section
 from experiments.bench.results import Results, read_rows
 from experiments.bench.runner import Limits, run
 from experiments.bench.store import identity
+from memo_viz.page_style import PAGE_STYLE
 from optimizer.errors import InternalError, OutputError, PlanscopeError
 from optimizer.settings import Settings
 from tests.bench import toy
@@ -165,7 +166,7 @@ def test_the_command_writes_a_page_with_everything_in_it(tmp_path, monkeypatch, 
     assert "A row for each part." in out
     page = (tmp_path / "report.html").read_text("utf-8")
     assert page.count("<svg") == 1 and "Cost &amp; &lt;part&gt;" in page and "<code>toy</code>" in page
-    assert 'src="' not in page and "<link" not in page
+    assert 'src="' not in page and "<link" not in page and PAGE_STYLE in page
     assert "planscope bench tests.bench.toy a bb --timeout 0</code>" in page
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {"cost.svg", "cost.pdf", "cost.csv"}
     assert {path.name for path in (tmp_path / "tables").iterdir()} == {"costs.csv", "costs.tex"}

@@ -24,6 +24,7 @@ from experiments.pipeline.report.report import write_report
 from experiments.pipeline.sweep.plan import write_plan
 from experiments.pipeline.sweep.run import read_results, run_folder
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
+from memo_viz.page_style import PAGE_STYLE
 from optimizer.errors import CatalogError, PlanscopeError
 from tests.pipeline.conftest import no_spark
 
@@ -123,7 +124,7 @@ def test_a_report_that_is_there_is_not_made_again_and_would_be_the_same(results:
     assert other.made and other.baseline == "pruning=none"
     page = (results / other.page).read_text()
     browser = (results / "report" / "report.html").read_text()
-    assert "it took &lt;too&gt; long" in browser and '<img src="planning_time.svg"' in browser
+    assert "it took &lt;too&gt; long" in browser and '<img src="planning_time.svg"' in browser and PAGE_STYLE in browser
     assert "Ratios are to the variant `pruning=none`" in page and "left \\| deep" in page and "it took \\<too\\> long" in page
     table = csv.read_csv(results / "report" / "by_variant.csv")
     assert table.column("variant").to_pylist()[2] == "left | deep"

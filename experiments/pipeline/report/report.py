@@ -22,16 +22,16 @@ from experiments.pipeline.spark.session import Say, Start, unheard
 from experiments.pipeline.sweep.plan import SweepPlan, read_plan
 from experiments.pipeline.sweep.problems import suggestion
 from experiments.pipeline.sweep.run import progress_of, run_folder, runs
+from memo_viz.page_style import PAGE_STYLE
 from optimizer.errors import CatalogError, PlanscopeError, many
 
 STAGE = "report"
 FOLDER = "report"
-_VERSION = 5  # of what a report holds: reports of another one are made again
-_HEAD = """<!doctype html>
+_VERSION = 6  # of what a report holds: reports of another one are made again
+_HEAD = f"""<!doctype html>
 <meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>body{font:14px sans-serif;margin:2em}td,th{padding:2px 8px;border-bottom:1px solid #ddd;text-align:left}
-table{border-collapse:collapse}.n{text-align:right}.wide{overflow-x:auto}img{max-width:100%}</style>"""
+<title>{{title}}</title>
+<style>{PAGE_STYLE}</style>"""
 _ON_THE_PAGE = {
     "by_variant": "Variants (ratios: geometric means over queries)",
     "errors": "Errors",

@@ -14,6 +14,7 @@ from memo_viz.comparison import compare, comparison_json, comparison_text, cost_
 from memo_viz.comparison_page import comparison_page
 from memo_viz.matching import match_groups, payload
 from memo_viz.names import group_names
+from memo_viz.page_style import PAGE_STYLE
 from memo_viz.plan_graph import winner_boxes
 from memo_viz.text import clean_lines
 from optimizer.catalog.table import Catalog
@@ -148,7 +149,7 @@ def test_hostile_names_are_inert_in_the_page(text: str, tpch: Catalog) -> None:
         document = comparison_page(compare(a, b, (text, text)), *(winner_boxes(Replay(events).final()) for events in (a, b)))
         page.feed(document)
         pages.append(page)
-        assert clean_lines(document) == document
+        assert clean_lines(document) == document and PAGE_STYLE in document
     assert pages[1].found <= pages[0].found, "no element and no attribute comes of a text"
     assert not pages[1].found & {"script", "img", "a href"} and not any(" on" in name for name in pages[1].found)
     text = comparison_text(compare(*spoiled, (text, text)))
