@@ -318,7 +318,8 @@ export class App {
   readFragment() {
     if (location.hash === this.fragment) return;
     const wanted = new URLSearchParams(location.hash.slice(1));
-    const at = wanted.has("e") ? this.history.at(Number(wanted.get("e"))) : -1;
+    const last = this.history.events.at(-1)?.seq ?? 0;
+    const at = wanted.has("e") ? this.history.at(Math.min(Number(wanted.get("e")), last)) : -1;
     this.seek(at >= 0 ? at + 1 : this.position || this.least());
     const group = wanted.get("g");
     if (group && this.groupIds.has(Number(group))) this.select(Number(group), true);

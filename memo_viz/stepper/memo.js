@@ -181,16 +181,18 @@ export class MemoView {
     const y0 = box.title.length * TITLE_LINE + PADDING / 2;
     const height = group ? this.height(id, box) : y0 + PADDING;
     card.element.setAttribute("aria-label", said);
+    const lines = box.title.map((line, i) => s("text", { class: "name", x: PADDING, y: (i + 1) * TITLE_LINE - 1 }, line));
     put(
       card.element,
       s("title", {}, said),
       s("rect", { class: "body", width: box.width, height, rx: group && group.id >= 0 ? 5 : 9 }),
-      box.title.map((line, i) => s("text", { class: "name", x: PADDING, y: (i + 1) * TITLE_LINE - 1 }, line)),
+      lines,
       group && s("text", { class: "figures", x: PADDING, y: y0 + 10 }, figures),
       signs.map((status, i) => s("g", { transform: `translate(${box.width - 17 - 14 * i} 5)` }, signShape(status))),
       rows.map((row, i) => this.row(row, box, y0 + 16 + i * ROW)),
       box.more && hidden > 0 && s("text", { class: "figures", x: PADDING, y: y0 + 27 + rows.length * ROW }, `and ${hidden} more`),
     );
+    narrow(/** @type {SVGTextElement} */ (lines[0]), box.width - PADDING - 14 * signs.length - 5);
   }
 
   /** @param {{kind: string, op: string, cost: string}} row @param {Box} box @param {number} y */
@@ -383,7 +385,7 @@ export class MemoView {
     return { width: clientWidth || 600, height: clientHeight || 400 };
   }
 
-  /** The whole memo; at first no farther than its names can be read.
+  /** The whole memo; at first no farther than its names can be read, from its top where that is too near for all of it.
    * @param {number} [least] */
   fit(least = SMALLEST) {
     this.fitted = true;
@@ -391,7 +393,7 @@ export class MemoView {
     const { width, height } = this.size();
     this.scale = Math.min(1.25, Math.max(least, Math.min((width - 40) / (right - left), (height - 32) / (bottom - top))));
     this.left = (left + right) / 2 - width / this.scale / 2;
-    this.top = (top + bottom) / 2 - height / this.scale / 2;
+    this.top = Math.min(top - 16 / this.scale, (top + bottom) / 2 - height / this.scale / 2);
     this.aim();
   }
 
@@ -486,6 +488,14 @@ export class MemoView {
       window.addEventListener("pointerup", stop);
     });
   }
+}
+
+/** Shortens a text until it is no wider than what the signs beside it leave: how wide it is depends on the fonts of a machine.
+ * @param {SVGTextElement} text @param {number} space */
+function narrow(text, space) {
+  const whole = text.textContent ?? "";
+  for (let length = whole.length - 1; length > 1 && text.getComputedTextLength() > space; length--)
+    put(text, shorten(whole, length));
 }
 
 /** Marks before expressions: a ring for logical ones, a square for physical ones, a star for what is best. */

@@ -35,6 +35,11 @@ def check_state(page, replay: Replay, first: int = 0) -> int:
     return first + position
 
 
+GAPS = """[...document.querySelectorAll(".card:not(.absent)")].filter(card => card.querySelector(".sign-shape")).map(card =>
+  Math.min(...[...card.querySelectorAll(".sign-shape")].map(sign => sign.getBoundingClientRect().left))
+  - card.querySelector(".name").getBoundingClientRect().right)"""
+
+
 def test_keys_lead_to_the_replayers_states(show, q5, q5_page):
     page, replay, random_keys = show(q5_page), Replay(q5.events), random.Random(5)
     for _ in range(15):
@@ -72,6 +77,24 @@ def test_the_page_fits_a_narrow_window(show, q5_page, width):
     page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)  # laid out anew
     centre = page.evaluate("document.querySelector('.centre').getBoundingClientRect().width")
     assert centre >= min(width, 700)
+
+
+def test_a_memo_too_large_for_the_window_is_seen_from_its_top(show, q5_page):
+    page = show(q5_page, "#e=99999&v=memo")
+    page.set_viewport_size({"width": 1000, "height": 750})
+    page.wait_for_function("stepper.memo.size().height < 400")  # laid out anew
+    page.evaluate("stepper.memo.fit(1)")
+    assert page.evaluate("document.querySelector('.centre').clientHeight") >= 0.49 * 750
+    top = "Math.min(...[...document.querySelectorAll(each)].map(element => element.getBoundingClientRect().top))"
+    assert page.evaluate(f"(each => {top})('.card') > (each => {top})('.memo')")
+
+
+def test_signs_do_not_cover_titles_in_wide_fonts(show, q5_page):
+    page = show(q5_page)
+    page.evaluate("document.styleSheets[0].insertRule('.card .name { font-size: 16px !important }')")
+    page.evaluate("stepper.seek(stepper.history.events.length); stepper.show('memo')")
+    gaps = page.evaluate(GAPS)
+    assert len(gaps) > 5 and min(gaps) > 0
 
 
 @pytest.mark.slow
@@ -267,8 +290,10 @@ def test_links_point_at_steps(show, q5, q5_page):
     assert page.evaluate("stepper.event.seq") == int(target.removeprefix("#e="))
     page.evaluate("location.hash = '#e=3&v=plan'")
     page.wait_for_function("stepper.event.seq === 3 && stepper.view === 'plan'")
-    page.evaluate("location.hash = '#e=99999999'")  # not in the trace: stays
+    page.evaluate("location.hash = '#e=what'")  # stays
     page.wait_for_function("location.hash.startsWith('#e=3')")
+    page.evaluate("location.hash = '#e=99999999'")  # beyond the end: the last event
+    page.wait_for_function("seq => stepper.event.seq === seq", arg=q5.events[-1]["seq"])
 
 
 def test_the_time_line_seeks_and_looks_closer(show, q5, q5_page):
