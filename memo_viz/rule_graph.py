@@ -47,9 +47,13 @@ def rule_graph(events: Iterable[Mapping[str, Any]], final: MemoState) -> nx.DiGr
                 graph.add_edge(source, rule, fired=0, new=0)
             graph.edges[source, rule]["fired"] += 1
             graph.edges[source, rule]["new"] += new
+    implements = {mexpr.op: mexpr.rule for mexpr in final.mexprs.values() if mexpr.rule and not mexpr.logical}
     for goal in final.winners():
         best = final.goals[goal].best
-        if best is not None and best.mexpr is not None and (rule := final.mexprs[best.mexpr].rule) in graph:
+        if best is None or best.mexpr is None:
+            continue
+        rule = final.mexprs[best.mexpr].rule if best.mexpr >= 0 else implements.get(best.op)  # below zero: a split
+        if rule in graph:
             graph.nodes[rule]["chosen"] += 1
     return graph
 

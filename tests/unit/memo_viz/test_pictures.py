@@ -231,6 +231,9 @@ def test_rules_count_firings(q17: Events) -> None:
 def test_a_rule_that_stands_for_splits_has_its_box(q5: Events) -> None:
     seen = texts(render_svg(rules_picture(q5).dot))
     assert "partition joins\n" in seen and "searched set by set" in seen
+    nodes = {node["id"]: node["chosen"] for node in rules_picture(q5).json["nodes"]}
+    joins = [box["op"] for box in plan_picture(q5).json if box["op"].endswith("_join")]
+    assert nodes["join_to_hash_join"] == joins.count("hash_join") > 0
 
 
 def test_trait_ledger(q5: Events) -> None:
