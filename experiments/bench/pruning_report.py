@@ -35,6 +35,7 @@ FACTORS = {  # of an item -> the values of --searches and so on; the first is th
 SHARES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)  # of the tasks of a whole search, as budgets
 _TOLERANCE = 1e-9
 _CONFIG = ("query", "data", *FACTORS, "seed", "pairs")
+_MEASURED = ("costed", "tasks", "ms_search", "cost")  # first in the table of all items
 _USUAL = {name: values[0] for name, values in FACTORS.items()}
 
 
@@ -49,8 +50,6 @@ def report(rows: pa.Table) -> list[Section]:
         row["saving"] = base["costed"] / row["costed"] if base and row["costed"] else None
         row["faster"] = base["ms_search"] / row["ms_search"] if base and row["ms_search"] else None
     usual = [row for row in found if all(row[name] == value for name, value in _USUAL.items())] or found
-    hidden = ("item", "status", "error", "error_kind", "bug", "anytime_tasks", "anytime_cost")
-    whole = table_of([{name: row[name] for name in rows.column_names if name not in hidden} for row in found])
     return [
         _agreement(found),
         _by_mode(usual),
@@ -58,8 +57,19 @@ def report(rows: pa.Table) -> list[Section]:
         *_factors(found),
         _time_and_memory(usual),
         _over_time(usual),
-        Section("All items", "", [Table("items", "A row for each item; `results.parquet` has all columns.", whole)]),
+        _all_items(found, rows.column_names),
     ]
+
+
+def _all_items(found: list[Row], names: list[str]) -> Section:
+    """What tells the rows apart, what is looked at most, then the rest; without columns that are the same in all rows."""
+    hidden = ("item", "status", "error", "error_kind", "bug", "anytime_tasks", "anytime_cost")
+    told = {name for name in names if name not in hidden and any(row[name] != found[0][name] for row in found)}
+    told |= {"query", "mode", *_MEASURED}
+    order = dict.fromkeys(("query", "mode", *_CONFIG, *_MEASURED, *names))
+    table = table_of([{name: row[name] for name in order if name in told} for row in found])
+    caption = "A row for each item, without columns that are the same in all; `results.parquet` has all columns."
+    return Section("All items", "", [Table("items", caption, table)])
 
 
 def _config(row: Row) -> tuple[Any, ...]:

@@ -39,6 +39,9 @@ def test_every_mode_finds_the_same_cost_and_pruning_saves_work(planscope, tmp_pa
             none["anytime_cost"][-1] == none["cost"] == min(none["anytime_cost"]) and none["anytime_tasks"][-1] == none["tasks"]
         )
         assert [row["dominated"] > 0 for row in of.values()] == [mode not in ("none", "upper") for mode in of]
+    last = done.out[done.out.index("All items") :].splitlines()
+    head = next(line for line in last if line.startswith("query"))
+    assert " ".join(head.split()).startswith("query mode data costed tasks ms search cost ")
     savings = pacsv.read_csv(tmp_path / "figures/saving_by_relations.csv").to_pylist()
     assert {(point["panel"], point["x"]) for point in savings} == {("star", 5), ("job", 5)}
     page = (tmp_path / "report.html").read_text("utf-8")
