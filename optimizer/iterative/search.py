@@ -299,5 +299,7 @@ def _ordered(group: Group) -> list[LogicalExpr]:
 class IterativeSearch(Search):
     """A search by this driver."""
 
+    explores_first = False
+
     def drive(self, tree: Tree, required: TraitSet) -> Goal:
         return Iterative(self).run(tree, required)

@@ -203,7 +203,8 @@ class Regions(OfSearch):
         placed = self._place(group)
         if placed is not None:
             return placed[0].goal(group, placed[1], required)
-        made = search.memo.new_goal(group.id, required, group.lower if search.use_bounds else 0.0)
+        lower = group.lower if search.use_bounds and search.explores_first else 0.0
+        made = search.memo.new_goal(group.id, required, lower)
         search.emit_goal(made)
         return made
 

@@ -53,6 +53,15 @@ def test_a_split_of_bounded_parts_claims_no_more_than_is_proved() -> None:
         assert report.sound, f"{seed}: {report}"
 
 
+def test_a_group_that_is_not_explored_yet_bounds_no_goal() -> None:
+    """The iterative driver makes goals while groups have their first expression alone."""
+    tables = catalog(table("b", 20000, {"i": 20000, "k": 540}, key="i"), table("c", 20000, {"j": 17239, "k": 20000}, key="k"))
+    sql, trace = "select b.k, c.k, count(distinct b.i) from c join b on c.j = b.k group by b.k, c.k", Trace()
+    query = Optimizer(tables, Settings(driver="iterative", cost_model="c_out")).optimize(sql, trace)
+    report = audit(query.engine, trace)
+    assert report.sound and report.complete, report
+
+
 def test_goals_of_regions_that_a_restart_made_anew_are_left_out() -> None:
     tables = catalog(table("t", 100, {"k": 7}), table("u", 300, {"id": 300}, order="id"))
     trace = Trace()
