@@ -29,7 +29,11 @@ def bind(sql: str, catalog: Catalog, ms: dict[str, float] | None = None) -> Boun
 
 def _bind(sql: str, catalog: Catalog, ms: dict[str, float] | None) -> BoundQuery:
     start = perf_counter()
-    tree, source = parse(sql)
+    try:
+        tree, source = parse(sql)
+    except SqlError as error:
+        error.hint = _quoted(sql, catalog) or error.hint
+        raise
     if ms is not None:
         ms["parse"] = 1000 * (perf_counter() - start)
     context = Context(source, catalog)
@@ -38,3 +42,9 @@ def _bind(sql: str, catalog: Catalog, ms: dict[str, float] | None) -> BoundQuery
     refuse_uses(source, tree, query)
     without_parents(tree)
     return query
+
+
+def _quoted(sql: str, catalog: Catalog) -> str:
+    """What to write where a text that cannot be read has the name of a table that has to be quoted; else empty."""
+    odd = [name for name in catalog.tables if not name.isidentifier() and name.lower() in sql.lower()]
+    return next((f'write "{name}" in double quotes' for name in odd if f'"{name.lower()}"' not in sql.lower()), "")

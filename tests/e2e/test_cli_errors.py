@@ -159,3 +159,9 @@ def test_closed_streams(shop, command):
 def test_no_colour_codes_when_piped(shop):
     done = start("explain", SELECT, "-d", str(shop))
     assert done.returncode == 0 and "\x1b" not in done.stdout
+
+
+def test_a_table_whose_name_needs_quotes(planscope, tmp_path):
+    (tmp_path / "customers-v2.csv").write_text("a,b\n1,2\n")
+    done = planscope("run", "select * from customers-v2", "-d", str(tmp_path))
+    assert done.code == 2 and 'write "customers-v2" in double quotes' in done.err

@@ -425,6 +425,7 @@ def test_extreme_tables(importer, tmp_path):
         ({"t.json": '{"a": 1, "A": 2}'}, 'columns "a" and "A", the same to SQL'),
         ({"t.csv": "a,A\n1,2\n"}, 'columns "a" and "A", the same to SQL'),
         ({"t.csv": "a;b\n1;2\n"}, "separated by ';'"),
+        ({"t.csv": 'a;b\n1;"x, y"\n'}, "separated by ';'"),
         ({"t:0.csv": "a;b\n1;2\n"}, "separated by ';'"),
         ({"t.json": '{"a": 1, "A": 2}', "u.csv": "b,B\n1,2\n"}, 'columns "a" and "A", the same to SQL'),
         ({"t.json": '{"a": 1, "A": 2}', "u.csv": "b,B\n1,2\n"}, 'columns "b" and "B", the same to SQL'),

@@ -206,8 +206,8 @@ class CsvFiles:
         if names[-1].endswith("\n"):
             raise PipelineError(f"{label}, line 1: {_OPEN}")
         if len(names) == 1 and "delimiter" not in self.options:
-            second = rows.schema("c0 string").csv(to_read(path)).head(2)[1:]
-            _check_delimiter(label, delimiter, names[0], second[0][0] or "" if second else None)
+            second = rows.schema("c0 string, _bad string").csv(to_read(path)).head(2)[1:]
+            _check_delimiter(label, delimiter, names[0], (second[0]["_bad"] or second[0]["c0"] or "") if second else None)
         if (place := next((i for i, name in enumerate(names) if not name), None)) is not None:
             raise PipelineError(
                 f"{label}, line 1: column {place + 1} has no name\n--option header=false is for files without names"
