@@ -38,6 +38,7 @@ from optimizer.search.set_goals import PARTITION
 from optimizer.trace.recorder import Trace
 
 INFINITY = float("inf")
+_MOVING = "aggregate_push_join,aggregate_pull_join,aggregate_split_join"
 MOST_EXPRESSIONS = 100  # of a rule's, that are looked at for the one that came nearest
 
 
@@ -74,7 +75,7 @@ class Why:
             return self._absent(asked, _refused(error))
         found = self._found(asked_plan(forced.plan, self._query.columns.label))
         if found is None:
-            note = "its operators are not those of this search: rules named their columns in another order"
+            note = f"no reason is told: rules that move aggregates numbered columns otherwise; ask with --set disable={_MOVING}"
             return Answer(
                 asked, "exists", None, forced.cost, self._query.cost, compared(forced.plan, self._query.plan), None, (note,)
             )
