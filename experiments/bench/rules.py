@@ -28,8 +28,10 @@ from experiments.workloads.queries import default_data, resolve_sql
 from optimizer.catalog.table import Catalog
 from optimizer.errors import NoPlan, many
 from optimizer.pipeline import OptimizedQuery, Optimizer
-from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS
+from optimizer.plugins.load import load_plugins
+from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.rules.interface import Rule
+from optimizer.rules.rule_set import RuleSet
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 
@@ -48,6 +50,7 @@ QUERIES = tuple(f"tpch/q{number:02d}" for number in range(1, 23))
 QUICK = tuple(f"tpch/q{number:02d}" for number in (3, 4, 12, 17, 22))
 CHANGED = 1e-9  # relative
 MADE_IN_MEMO = ("transform", "implement", "enforce")  # kinds of rules whose results stand beside what was there
+KINDS = ("decorrelate", "prepass", *MADE_IN_MEMO)
 
 Event = dict[str, Any]
 AnyRule = TypeVar("AnyRule", bound=Rule)
@@ -72,25 +75,29 @@ def measure(item: Item) -> list[Row]:
     counts, winners = firings(trace.events), in_winner(trace.events)
     seconds = rule_seconds(catalog, settings, sql)
     rows: list[Row] = []
-    for rule in rules_in_use(settings):
+    for rule, kind in rules_in_use(settings).items():
         found = counts.get(rule, Counter())
-        row: Row = {"what": "rule", "rule": rule, **{each: found[each] for each in ("bindings", "firings", "new", "duplicates")}}
+        row: Row = {"what": "rule", "rule": rule, "kind": kind}
+        row |= {each: found[each] for each in ("bindings", "firings", "new", "duplicates")}
         row |= {"in_winner": rule in winners, "ms": seconds[rule] * 1e3 if rule in seconds else None}
         rows.append({**row, **(without(catalog, settings, sql, rule, planned) if found["firings"] else {})})
     rows += ({"what": "pair", **pair} for pair in interactions(trace.events))
     return rows
 
 
-def rules_in_use(settings: Settings) -> list[str]:
-    """Those that the settings let fire, in the order in which a query meets them."""
-    unused = {rule.name for rule in TRANSFORMATIONS if rule.unused(settings)}
-    return [
-        doc.name
-        for doc in describe_rules()
-        if doc.name not in settings.disable
+def rules_in_use(settings: Settings) -> dict[str, str]:
+    """Those that the settings let fire, with their kinds, in the order in which a query meets them; those of plug-ins last."""
+    plugins = load_plugins(settings.plugins)
+    transformations = (*TRANSFORMATIONS, *plugins.of_kind("transform").values())
+    unused = {rule.name for rule in transformations if rule.unused(settings)}
+    return {
+        doc.name: doc.kind
+        for doc in describe_rules(plugins)
+        if doc.kind in KINDS
+        and doc.name not in settings.disable
         and (doc.kind != "decorrelate" or settings.decorrelate == "quick")
         and doc.name not in unused
-    ]
+    }
 
 
 def firings(events: Sequence[Event]) -> dict[str, Counter[str]]:
@@ -168,8 +175,11 @@ def rule_seconds(catalog: Catalog, settings: Settings, sql: str) -> dict[str, fl
         made.apply = apply  # type: ignore[attr-defined]
         return made
 
-    rules = [clocked(rule) for rule in TRANSFORMATIONS], [clocked(rule) for rule in IMPLEMENTATIONS]
-    Optimizer(catalog, settings, *rules).optimize(sql)
+    optimizer = Optimizer(catalog, settings)
+    rules = optimizer.rules
+    clocks = tuple(map(clocked, rules.transformations)), tuple(map(clocked, rules.implementations))
+    optimizer.rules = RuleSet(*clocks, rules.enforcers, settings.enumeration)
+    optimizer.optimize(sql)
     return spent
 
 
@@ -190,6 +200,7 @@ def without(catalog: Catalog, settings: Settings, sql: str, rule: str, planned: 
 def report(rows: pa.Table) -> list[Section]:
     found = [row for row in rows.to_pylist() if row["status"] == "ok"]
     kinds = {doc.name: doc.kind for doc in describe_rules()}
+    kinds |= {row["rule"]: row["kind"] for row in found if row.get("kind")}  # of plug-ins too
     sections = []
     for mode, own in grouped(found, itemgetter("enumeration")).items():
         rules, pairs = ([row for row in own if row["what"] == what] for what in ("rule", "pair"))
@@ -239,7 +250,7 @@ def _section(mode: str, rules: list[Row], pairs: list[Row], kinds: dict[str, str
             "How often a rule fired on an expression that another made, and gave back what that one had begun with (undone)."
         )
         tables.append(Table(f"interactions_{mode}", caption, table_of(linked)))
-        cells = sorted(linked, key=lambda row: (places[row["maker"]], places[row["rule"]]))
+        cells = sorted(linked, key=lambda row: [places.get(row[each], len(places)) for each in ("maker", "rule")])
         grid = [{"x": row["rule"], "y": row["maker"], "series": "", "value": row["firings"]} for row in cells]
         caption = (
             "The graph of interactions, as a matrix: how often the rule of the column fired on what the rule of the row made."

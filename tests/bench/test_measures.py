@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import combinations
+from pathlib import Path
 from random import Random
 
 import pyarrow as pa
@@ -30,6 +31,17 @@ TABLES = {
     "d": pa.table({"id": list(range(20)), "v": [n % 10 for n in range(20)]}),
     "e": pa.table({"id": list(range(30)), "v": [n % 10 for n in range(30)]}),
 }
+
+TURN = """
+from planscope import ANY, TransformationRule, node
+from planscope.algebra import Join, Tree
+from planscope.plugin import rule
+@rule
+class Turn(TransformationRule):
+    name = "turn"
+    pattern = node(Join, ANY, ANY)
+    def apply(self, bound, context): return (Tree(bound.op, bound.inputs[::-1]),)
+"""
 
 
 def planned(query: str, settings: Settings) -> OptimizedQuery:
@@ -101,6 +113,18 @@ def test_a_plan_that_is_cheaper_without_a_rule_is_a_problem() -> None:
     row = {**item, "what": "rule", "rule": "join_commute", **counts, **effect}
     (section,) = rules.report(table_of([row]))
     assert section.problems == ["q, enumeration=rules: the plan is cheaper without join_commute (0.5 of the cost)"]
+
+
+def test_rules_of_a_plug_in_are_measured_too(tmp_path: Path) -> None:
+    file = tmp_path / "turn.py"
+    file.write_text(TURN)
+    item = {"query": "chain/3", "data": "joingraph", "enumeration": "rules", "pairs": [f"plugins={file}", "disable=join_commute"]}
+    rows = rules.measure(item)
+    turn = next(row for row in rows if row["rule"] == "turn")
+    assert turn["kind"] == "transform" and turn["firings"] and turn["ms"] > 0 and turn["without"] >= 1.0
+    assert any(row["what"] == "pair" and row["maker"] == "turn" for row in rows)
+    (section,) = reported(rules, item, rows)
+    assert "turn" in section.tables[0].data["rule"].to_pylist() and "`turn` undoes `turn`" in section.text
 
 
 def test_bounded_choices_against_exhaustive_ones() -> None:
