@@ -30,6 +30,7 @@ from executor.arrow import (
     merge_union,
     nested_apply,
     nested_loop_join,
+    own_operators,
     partial_sort,
     project_rows,
     range_lookup,
@@ -345,7 +346,7 @@ def _stage_of(op: PhysicalOperator) -> MakeStage | None:
     if (listed := STAGES.get(type(op))) is not None or type(op) in SOURCES or type(op) is TableScan:
         return listed
     if hasattr(op, "stage"):
-        return lambda node, context: node.op.stage(node, context)  # type: ignore[attr-defined]
+        return own_operators.stage
     if hasattr(op, "produce"):
         return None
     return next((STAGES[base] for base in type(op).__mro__ if base in STAGES), None)
@@ -355,7 +356,7 @@ def _source_of(op: PhysicalOperator) -> MakeBatches:
     if (listed := SOURCES.get(type(op))) is not None:
         return listed
     if hasattr(op, "produce"):
-        return lambda node, context: node.op.produce(node, context)  # type: ignore[attr-defined]
+        return own_operators.produce
     inherited = next((SOURCES[base] for base in type(op).__mro__ if base in SOURCES), None)
     if inherited is None:
         raise ExecutionError(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar
@@ -10,6 +12,8 @@ from typing import ClassVar
 import pyarrow as pa
 import pytest
 
+from executor.arrow.counters import Counters
+from executor.arrow.pipeline import Stage
 from executor.arrow.run import execute_table
 from executor.session import Session
 from experiments.bench import pruning
@@ -398,6 +402,54 @@ def test_an_operator_runs_by_itself_or_as_its_base_or_not_at_all(tpch: Catalog) 
     message = r"the executor does not know the operator odd\nwrite Odd\.stage\(self, node, context\)"
     with pytest.raises(ExecutionError, match=message):
         execute_table(query.plan, query.columns, tpch.tables)
+
+
+REGION = pa.record_batch({"c0": pa.array([1, 2], pa.int64())})
+
+
+@pytest.mark.parametrize(
+    ("method", "give", "message"),
+    [
+        ("produce", lambda *_: iter([REGION]), ""),
+        ("produce", lambda *_: [REGION], ""),
+        ("produce", lambda *_: None, "produce returned None, no iterator of RecordBatches"),
+        ("produce", lambda *_: pa.table(REGION), "produce returned an object of type Table, no iterator"),
+        ("produce", lambda *_: [pa.table(REGION)], "produce gave an object of type Table, no RecordBatch"),
+        (
+            "produce",
+            lambda *_: [REGION.rename_columns(["c1"])],
+            "produce gave a batch of c1: int64\nexpected .*: c0: int64\n",
+        ),
+        (
+            "produce",
+            lambda *_: [pa.record_batch({"c0": ["a"]})],
+            "produce gave a batch of c0: string\nexpected .*: c0: int64\n",
+        ),
+        ("stage", lambda *_: Stage(lambda batch: [REGION]), ""),
+        ("stage", lambda *_: REGION, "stage returned an object of type RecordBatch, no Stage"),
+        (
+            "stage",
+            lambda *_: Stage(lambda batch: REGION),
+            "work of stage returned an object of type RecordBatch, no it",
+        ),
+        ("stage", lambda *_: Stage(lambda batch: [], lambda: [1]), "tail of stage gave an object of type int"),
+    ],
+)
+@pytest.mark.parametrize("counted", [False, True])
+def test_what_an_operator_of_a_plug_in_gives_is_checked(
+    tpch: Catalog, method: str, give: Callable[..., object], message: str, counted: bool
+) -> None:
+    own = type("Own", (Odd,), {method: staticmethod(give), "__module__": __name__})
+    query = Optimizer(tpch).optimize("select r_regionkey from region")
+    assert query.plan.columns == 1
+    plan = copy(query.plan)
+    plan.op, plan.inputs = own(), (query.plan,) if method == "stage" else ()
+    counters = Counters() if counted else None
+    if not message:
+        assert execute_table(plan, query.columns, tpch.tables, counters).to_batches() == [REGION]
+        return
+    with pytest.raises(ExecutionError, match=f"(?s)^odd: {message}.*the operator is Own of .*test_plugins.py"):
+        execute_table(plan, query.columns, tpch.tables, counters)
 
 
 def test_every_operator_of_ours_is_listed() -> None:
