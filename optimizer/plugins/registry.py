@@ -21,6 +21,7 @@ from optimizer.errors import SettingsError
 from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.plugins.results import check_results
+from optimizer.plugins.signatures import COST_MODEL, ESTIMATOR, OPERATOR, RULE, check_arguments, check_methods, check_pattern
 from optimizer.prepass.instructions import Batch, Program, rules_of
 from optimizer.rules.interface import ImplementationRule, Pattern, RewriteRule, Rule, TransformationRule
 from optimizer.settings import ESTIMATORS
@@ -29,7 +30,6 @@ from optimizer.stats.estimator import Estimator
 Thing = TypeVar("Thing")
 _RULES = {TransformationRule: "transform", ImplementationRule: "implement", RewriteRule: "prepass"}
 Enumerator: TypeAlias = Callable[[JoinGraph, Relations], list[Relations]]
-_MODEL = ("local", "least", "lower_bound")
 _OPERATORS = frozenset(each.name for each in OPERATORS)
 
 
@@ -63,6 +63,8 @@ class Registry:
             raise SettingsError(f"{_called(rule)} has no pattern: write pattern = node(...)")
         if type(made).apply is base.apply and getattr(made, "to", None) is None:  # type: ignore[attr-defined]
             raise SettingsError(f"{_called(rule)} has no method apply(self, bound, context)")
+        check_methods(type(made), RULE)
+        check_pattern(_called(rule), made.pattern)
         self._add(made, _RULES[base], self._taken)
         check_results(made, self.file)
         return rule
@@ -72,14 +74,17 @@ class Registry:
         those of the operator it is derived from."""
         if not (isinstance(operator, type) and issubclass(operator, PhysicalOperator)):
             raise SettingsError(f"{_called(operator)} is no operator: derive it from PhysicalOperator or from one of its classes")
+        check_methods(operator, OPERATOR)
         self._add(operator, "operator", _OPERATORS)
         return operator
 
     def cost_model(self, model: Callable[[], CostModel]) -> Callable[[], CostModel]:
         """A class of cost models that needs no arguments; `--set cost_model=NAME` chooses it."""
-        missing = [method for method in _MODEL if not callable(getattr(model, method, None))]
+        missing = [method for method in COST_MODEL if not callable(getattr(model, method, None))]
         if missing:
             raise SettingsError(f"{_called(model)} is no cost model: it has no method {missing[0]}")
+        if isinstance(model, type):
+            check_methods(model, COST_MODEL)
         self._add(model, "cost_model", frozenset(COST_MODELS))
         return model
 
@@ -87,6 +92,7 @@ class Registry:
         """An estimator; `--set estimator=NAME` chooses it. NAME is its `name`, else that of the class."""
         if not (isinstance(estimator, type) and issubclass(estimator, Estimator)):
             raise SettingsError(f"{_called(estimator)} is no estimator: derive it from Estimator or KnownRows")
+        check_methods(estimator, ESTIMATOR)
         self._add(estimator, "estimator", frozenset(ESTIMATORS), name=getattr(estimator, "name", None) or estimator.__name__)
         return estimator
 
@@ -95,6 +101,7 @@ class Registry:
         lowest relation; `--set partitioner=NAME` chooses it. What it leaves out is not searched."""
         if not callable(splits):
             raise SettingsError(f"{_called(splits)} is no enumerator: write a function (graph, relations)")
+        check_arguments(splits, _called(splits), ("graph", "relations"))
         self._add(splits, "enumerator", frozenset(PARTITIONERS), name=_called(splits))
         return splits
 

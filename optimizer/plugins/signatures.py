@@ -1,0 +1,56 @@
+"""What planscope passes to the methods of a plug-in, and whether they take it: told when the file is read, not in a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from inspect import getattr_static, signature
+from typing import Any
+
+from optimizer.errors import SettingsError, many
+from optimizer.rules.interface import Pattern
+
+RULE = {"apply": ("bound", "context")}
+OPERATOR = {"cost": ("model", "output", "inputs"), "produce": ("node", "context"), "stage": ("node", "context")}
+ESTIMATOR = {"estimate": ("op", "props", "inputs"), "known": ("relations",)}
+COST_MODEL = {
+    "local": ("op", "delivered", "output", "inputs"),
+    "least": ("op", "output", "inputs"),
+    "lower_bound": ("op", "output", "inputs", "leaves"),
+}
+
+
+def check_methods(kind: type, methods: Mapping[str, tuple[str, ...]]) -> None:
+    """Raises SettingsError where a class has one of these methods, but with other arguments."""
+    for name, arguments in methods.items():
+        if (method := getattr(kind, name, None)) is not None:
+            alone = isinstance(getattr_static(kind, name), (staticmethod, classmethod))
+            check_arguments(method, f"{kind.__name__}.{name}", arguments if alone else ("self", *arguments))
+
+
+def check_arguments(function: Callable[..., Any], called: str, arguments: tuple[str, ...]) -> None:
+    """Raises SettingsError where a function cannot be called with so many arguments."""
+    try:
+        takes = signature(function)
+    except (TypeError, ValueError):  # written in C: it does not say
+        return
+    try:
+        takes.bind(*arguments)
+    except TypeError as error:
+        passed = tuple(each for each in arguments if each != "self")
+        raise SettingsError(
+            f"{called} gets {many(len(passed), 'argument')} ({', '.join(passed)}): {error}\n"
+            f"write def {called.rpartition('.')[2]}({', '.join(arguments)})"
+        ) from None
+
+
+def check_pattern(rule: str, pattern: Pattern) -> None:
+    """Raises SettingsError where a pattern has another number of inputs than its operator: it would never bind."""
+    for op in pattern.op if isinstance(pattern.op, tuple) else (pattern.op,):
+        arity, inputs = getattr(op, "arity", None), pattern.inputs
+        if op is not None and inputs is not None and arity is not None and arity != len(inputs):
+            right = ", ".join((op.__name__, *["ANY"] * arity))
+            raise SettingsError(
+                f"the pattern of {rule} gives {op.__name__} {many(len(inputs), 'input')}, and it has {arity}: write node({right})"
+            )
+    for below in pattern.inputs or ():
+        check_pattern(rule, below)
