@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.traits import ANY
 from optimizer.errors import InternalError, PlanscopeError, many
 from optimizer.memo.goal import INFINITY, Goal
@@ -32,7 +33,9 @@ def why_no_plan(search: SearchContext, goal: Goal) -> str:
         if not any(mexpr.implemented for mexpr in group.logical) and not here.opened:
             continue  # it was never asked
         if not any(mexpr.physical for mexpr in group.logical):
-            lines[f"group {here.group} ({ops}) has no implementation"] = None
+            own = search.context.partition is not None and ops == JoinGraph.name and search.rules.joins
+            left = f": the enumerator {search.context.settings.partitioner} leaves no order of these relations" if own else ""
+            lines[f"group {here.group} ({ops}) has no implementation{left}"] = None
         elif here.required != ANY and not listed:
             lines[f"no plan of group {here.group} ({ops}) comes in {here.required.show(label)}, and nothing may sort it"] = None
         pending += [below for way in listed for below in way.inputs if below.way is None]

@@ -26,7 +26,7 @@ from optimizer.algebra import ColumnRef, HashJoin, Join, JoinKind, PhysicalOpera
 from optimizer.algebra.physical import OPERATORS
 from optimizer.catalog.table import Catalog
 from optimizer.engines.arrow import COST_MODELS
-from optimizer.errors import ExecutionError, PlanscopeError, SettingsError
+from optimizer.errors import ExecutionError, NoPlan, PlanscopeError, SettingsError
 from optimizer.pipeline import Optimizer
 from optimizer.plugins.load import load_plugins
 from optimizer.prepass.program import PROGRAM
@@ -191,6 +191,13 @@ def test_an_enumerator_decides_which_splits_are_searched(tmp_path: Path, graph: 
         assert query.cost == pytest.approx(best, rel=1e-9) and query.search.proven
     with pytest.raises(SettingsError, match='partitioner cannot be "min": choose one of branch, conservative, mine'):
         Session("joingraph", {"partitioner": "min"}, plugins=[file])
+
+
+@pytest.mark.parametrize("values", [{}, {"region": "tasks"}])
+def test_an_enumerator_that_leaves_no_order_is_named(tmp_path: Path, values: dict[str, str]) -> None:
+    file = written(tmp_path, "from planscope.plugin import enumerator\n@enumerator\ndef mine(graph, relations): return []\n")
+    with pytest.raises(NoPlan, match="has no implementation: the enumerator mine leaves no order of these relations"):
+        Session("joingraph", {**values, "partitioner": "mine"}, plugins=[file]).optimize("chain/8")
 
 
 @pytest.mark.parametrize(
