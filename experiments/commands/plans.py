@@ -166,7 +166,7 @@ def _ratio(cost: float, space: PlanSpace) -> float | None:
 
 def _execution(query: OptimizedQuery, plans: list[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
     """Run the plans, note time, rows and verdict with each; the figures over all, and what must not be."""
-    from experiments.plan_space import compare_run, leaves_choice
+    from experiments.plan_space import compare_run, leaves_choice, rules_behind
     from experiments.rank_correlation import kendall_tau, weighted_correlation
     from experiments.timing import run, timed
 
@@ -179,7 +179,11 @@ def _execution(query: OptimizedQuery, plans: list[dict[str, Any]]) -> tuple[dict
         plan["rows"], plan["ms"] = found.rows, round(found.ms, 3)
         plan["result"] = "same" if found.difference is None else found.difference
         if found.difference is not None and not choice:
-            wrong.append(f"plan {_rank(plan['rank'])}: {found.difference}")
+            rules = ", ".join(rules_behind(query, plan["node"])) or "none"
+            wrong.append(f"plan {_rank(plan['rank'])}: {found.difference}; rules behind it: {rules}")
+    if wrong:
+        query.give_groups()
+        wrong.append(f"rules behind the chosen plan: {', '.join(rules_behind(query, query.plan)) or 'none'}")
     ran = [plan for plan in plans if not str(plan["result"]).startswith("fails")]
     costs, times = [p["node"].cost for p in ran], [p["ms"] for p in ran]
     facts = {

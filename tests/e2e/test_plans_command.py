@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from experiments import plan_space
 from experiments.commands.plans import _plans_text
@@ -94,6 +95,27 @@ def test_different_results_are_a_bug(planscope, shop, tmp_path, monkeypatch):
     assert done.code == 1
     assert "0 of 1 plan" in done.out
     assert "plans of one query gave different results" in done.err and "plan 3: 1 row, not 2" in done.err
+
+
+WRONG = """
+from planscope import ANY, TransformationRule, node
+from planscope.algebra import Join, Tree
+from planscope.plugin import rule
+@rule
+class Turn(TransformationRule):
+    name = "turn"
+    pattern = node(Join, ANY, ANY)
+    def apply(self, bound, context): return (Tree(bound.op, bound.inputs[::-1]),)
+"""
+
+
+def test_the_rules_behind_a_wrong_plan_are_named(planscope, shop, tmp_path):
+    """A left join turned round is another join."""
+    (tmp_path / "turn.py").write_text(WRONG)
+    sql = "select p.name, s.day from people p left join sales s on p.id = s.person"
+    done = planscope("plans", sql, "-d", str(shop), "--plugin", str(tmp_path / "turn.py"), "--sample", "100", "--execute")
+    assert done.code == 1
+    assert re.search(r"plan \d+: .*; rules behind it: turn", done.err) and "rules behind the chosen plan: " in done.err
 
 
 def test_shares_do_not_look_like_all():
