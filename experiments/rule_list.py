@@ -11,6 +11,9 @@ from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS
 from optimizer.rules.enforce import partial_sort, sort
 
+STEPS = ("quick", "unnest", "required_only", "cte_inline", "semi_joins", "common_parts")
+"""What traces have in the place of rules for other steps before the search, where that is one word."""
+
 
 class RuleDoc(NamedTuple):
     """`kind`: decorrelate (those of the method quick), prepass, transform, implement or enforce."""

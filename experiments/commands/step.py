@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,7 @@ def command(facts: dict[str, Any], inputs: Inputs, script: Path | None, web: boo
         from memo_viz.terminal.commands import Stepper
         from optimizer.trace.replay import Replay
 
-        _walk(Stepper(Replay.load(Path(inputs.sql)), None, text_width()), lines)
+        _walk(Stepper(Replay.load(Path(inputs.sql)), None, text_width(), _rules(inputs.plugins)), lines)
         return
     session, sql = inputs.open(facts, **TO_WATCH)
     from experiments.live_query import LiveQuery
@@ -56,9 +56,16 @@ def command(facts: dict[str, Any], inputs: Inputs, script: Path | None, web: boo
 
     query = LiveQuery(inputs, session, sql)
     try:
-        _walk(Stepper(query.again(), query, text_width()), lines)
+        _walk(Stepper(query.again(), query, text_width(), _rules(session.settings.plugins)), lines)
     finally:
         query.close()
+
+
+def _rules(plugins: Sequence[str]) -> list[str]:
+    from experiments.rule_list import STEPS, describe_rules
+    from optimizer.plugins.load import load_plugins
+
+    return [*(rule.name for rule in describe_rules(load_plugins(plugins))), *STEPS]
 
 
 def _open_page(facts: dict[str, Any], inputs: Inputs) -> None:

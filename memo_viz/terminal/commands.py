@@ -7,7 +7,7 @@ make it run, so a breakpoint stops the search itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -15,7 +15,7 @@ from memo_viz.names import canonical_group
 from memo_viz.terminal.views import Views
 from memo_viz.text import clean
 from memo_viz.words import Names, references, sentence
-from optimizer.errors import PlanscopeError, many
+from optimizer.errors import PlanscopeError, did_you_mean, many
 from optimizer.trace.conditions import FUNCTIONS, NAMES
 from optimizer.trace.replay import Replay
 from optimizer.trace.walk import KINDS, Stop, Walk
@@ -58,10 +58,11 @@ class Verb(NamedTuple):
 
 
 class Stepper:
-    """A replayer, breakpoints, and the commands over them. `search`: None for a recorded trace. `done`: after `quit`."""
+    """A replayer, breakpoints, and the commands over them. `search`: None for a recorded trace. `rules`: names of those that
+    there are, () where that is not known. `done`: after `quit`."""
 
-    def __init__(self, replay: Replay, search: Search | None = None, width: int = 100) -> None:
-        self.search, self.width = search, width
+    def __init__(self, replay: Replay, search: Search | None = None, width: int = 100, rules: Collection[str] = ()) -> None:
+        self.search, self.width, self._rules = search, width, rules
         self.done = False
         self._breakpoints: dict[int, Stop] = {}
         self._numbered = 0
@@ -83,7 +84,8 @@ class Stepper:
             return verb.run(self, rest.strip())
         if word in KINDS or word == "best":
             return self._until(line)
-        raise PlanscopeError(f'there is no command "{clean(word)}"; help lists them')
+        near = did_you_mean(word, [*VERBS, *KINDS, "best"], "help lists them")
+        raise PlanscopeError(f'there is no command "{clean(word)}"; {near}')
 
     def completions(self, begun: str) -> list[str]:
         """What the last word of a command may go on as."""
@@ -121,11 +123,19 @@ class Stepper:
         if not rest:
             raise PlanscopeError(f"until what? {', '.join(KINDS)}, best, group N, goal N, rule NAME, or a condition")
         here = self.replay.position
-        told = self._forward(self.walk.stop(rest))
+        told = self._forward(self._stop(rest))
         if told is None:
             self.replay.seek(here)
             return f"  after event {here - 1:,} this does not happen"
         return told
+
+    def _stop(self, text: str) -> Stop:
+        """Where to stop. Raises PlanscopeError where that is nowhere, as at a rule that does not exist."""
+        match text.split():
+            case ["rule", rule] if self._rules and rule not in {*self._rules, *(e.get("rule") for e in self.replay.events)}:
+                near = did_you_mean(rule, self._rules, "planscope rules lists them")
+                raise PlanscopeError(f'there is no rule "{clean(rule)}"; {near}')
+        return self.walk.stop(text)
 
     def _run(self, rest: str) -> str:
         return self._forward() or self.where()
@@ -145,7 +155,7 @@ class Stepper:
             return self.where()
         word, _, where = rest.partition(" ")
         known = {"next": self.walk.over, "out": self.walk.out}
-        stop = known[word]() if word in known else self.walk.stop(where if word == "until" else rest)
+        stop = known[word]() if word in known else self._stop(where if word == "until" else rest)
         if not self.walk.backward(stop):
             self.replay.seek(here)
             return f"  before event {here - 1:,} this does not happen"
@@ -163,8 +173,9 @@ class Stepper:
 
     def _break(self, rest: str) -> str:
         if rest:
+            stop = self._stop(rest)
             self._numbered += 1
-            self._breakpoints[self._numbered] = self.walk.stop(rest)
+            self._breakpoints[self._numbered] = stop
         lines = [f"  {number}  {clean(stop.text)}" for number, stop in self._breakpoints.items()]
         return "\n".join(lines or ["  there are no breakpoints"])
 

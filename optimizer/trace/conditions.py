@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from optimizer.errors import PlanscopeError
+from optimizer.errors import PlanscopeError, did_you_mean
 from optimizer.trace.state import GoalState, MemoState
 from optimizer.trace.vocabulary import vocabulary
 
@@ -99,6 +99,8 @@ def _compile(node: ast.expr, text: str, depth: int) -> _Node:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
             return _arithmetic(_ARITHMETIC[type(op)], *below(left, right))
         case ast.Compare(left=left, ops=ops, comparators=others):
+            if isinstance(left, ast.Name) and left.id == "kind":
+                _check_kinds(others)
             return _comparison([_COMPARISONS[type(op)] for op in ops], below(left, *others))
         case ast.List(elts=items) | ast.Tuple(elts=items):
             terms = below(*items)
@@ -107,6 +109,14 @@ def _compile(node: ast.expr, text: str, depth: int) -> _Node:
             return _call(name, *below(argument))
     part = ast.get_source_segment(text.strip(), node) or text
     raise PlanscopeError(f'a condition cannot have "{part}": there are names, numbers, texts, comparisons, and, or, not, + - * /')
+
+
+def _check_kinds(terms: list[ast.expr]) -> None:
+    """Raises PlanscopeError where `kind` is compared with what is no kind of events."""
+    for part in (part for term in terms for part in (term.elts if isinstance(term, ast.List | ast.Tuple) else [term])):
+        kind, known = (part.value if isinstance(part, ast.Constant) else None), vocabulary().kinds
+        if isinstance(kind, str) and kind not in known:
+            raise PlanscopeError(f'no event is of kind "{kind}"; {did_you_mean(kind, known, "they are in docs/traces.md")}')
 
 
 def _name(name: str) -> _Node:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 JOIN = "select p.name, count(*) as n from people p join sales s on p.id = s.person group by p.name order by n desc"
 
 
@@ -35,6 +37,25 @@ def test_a_cut_trace_is_stepped_up_to_the_cut(planscope, shop, tmp_path):
     assert done.code == 0
     assert f"read up to its damage: line {lines + 1}: not a trace event" in done.err
     assert f"event {lines - 1} of {lines}" in done.out and "The trace is damaged after this event" in done.out
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("break rule join_comute", 'there is no rule "join_comute"; did you mean "join_commute"?'),
+        ("until rule join_comute", 'there is no rule "join_comute"; did you mean "join_commute"?'),
+        ("until rule zebra", 'there is no rule "zebra"; planscope rules lists them'),
+        ('until kind == "bst"', 'no event is of kind "bst"; did you mean "best"?'),
+        ('break kind in ["prune", "bst"]', 'no event is of kind "bst"; did you mean "best"?'),
+        ("untill best", 'there is no command "untill"; did you mean "until"?'),
+        ("break rule unnest", ""),
+        ("break rule limit_merge", ""),
+        ("until rule == 'join_commute'", ""),
+    ],
+)
+def test_names_that_do_not_exist(planscope, shop, tmp_path, command: str, told: str):
+    done = planscope("step", JOIN, "-d", str(shop), "-x", script(tmp_path, command))
+    assert (done.code == 2 and told in done.err) if told else done.code == 0
 
 
 def test_mistakes_are_told(planscope, shop, tmp_path):
