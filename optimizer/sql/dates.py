@@ -182,12 +182,13 @@ def _interval_constant(binder: ExpressionBinder, node: Any) -> Scalar:
         return units(binder, name, node.this, node)
     text = inner.this.strip()
     try:
-        if unit is None:
+        if unit is None and inner.is_string:
             value = parse_interval(text)
             return _interval(binder, (sign * value.months, sign * value.days, sign * value.nanoseconds), node)
         name = unit_name(unit.name) if isinstance(unit, exp.Var) else None
         if name is None:
-            raise source.unsupported(f"INTERVAL in {unit.sql()}", node, "the units are year, month, day, hour, minute, second")
+            form = f"INTERVAL in {unit.sql()}" if unit is not None else "an INTERVAL without a unit"
+            raise source.unsupported(form, node, "the units are year, month, day, hour, minute, second")
         if not text.lstrip("+-").isdigit() or len(text) > 18:
             raise source.unsupported(f"an INTERVAL of '{inner.this}'", node, "write a whole number: INTERVAL '3' MONTH")
         return Literal(interval_value(sign * int(text), name), INTERVAL)

@@ -177,6 +177,8 @@ class ExpressionBinder:
         name = node.name
         table = node.args["table"].name if node.args.get("table") is not None else None
         alias = self.aliases.get(name.lower()) if table is None else None
+        if table is None and self.clause != "HAVING" and self.scope.relation(name) and not self.scope.lookup(None, name):
+            raise unknown(self.source, self.scope.relations, (), node)  # the relation is meant, whatever else has the name
         if alias is not None:
             found = self.scope.lookup(None, name)
             hidden = bool(found) and self.prefer is not None and not self.inside_aggregate and not self.prefer(found[0])

@@ -37,6 +37,8 @@ _QUANTIFIERS = {TokenType.ALL: exp.All, TokenType.SOME: exp.Any}
 _NO_QUANTIFIER_AFTER = frozenset({TokenType.DOT, TokenType.LIKE, TokenType.ILIKE})
 _OPERANDS = types("VAR IDENTIFIER NUMBER STRING")
 _ENDS_EXPRESSION = types("COMMA R_PAREN ALIAS FROM WHERE GROUP_BY ORDER_BY ASC DESC THEN ELSE END WHEN")
+_OPERATORS = types("DPIPE AMP PIPE PLUS DASH STAR SLASH DIV MOD CARET DSTAR")
+_UNITS = frozenset({*(f"{unit}{end}".upper() for unit in INTERVAL_UNITS for end in ("", "s")), "CENTURIES", "MILLENNIA"})
 _ENDS_OPERAND = _ENDS_EXPRESSION | types("EQ NEQ LTE GTE AND OR")
 
 Plus = exp.Prior  # the sign in `+a`, which sqlglot drops: it takes numbers only. No text in DuckDB's dialect gives this node
@@ -69,6 +71,7 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
     UNARY_PARSERS: ClassVar = {
         **_BASE.UNARY_PARSERS,
         TokenType.PLUS: lambda self: self._parse_plus(),
+        TokenType.NOT: lambda self: self._parse_not(),
         TokenType.TILDE: lambda self: self.expression(exp.BitwiseNot(this=self._parse_term())),  # ~a + 1 is ~(a + 1)
     }
 
@@ -127,9 +130,12 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
         return node
 
     def _parse_interval_span(self, this: Any, *args: Any, **kwargs: Any) -> Any:
-        """The text of an INTERVAL stays whole: sqlglot takes the first number and unit out of it, and passes over the rest."""
-        node = super()._parse_interval_span(this, *args, **kwargs)
-        if this.is_string and node.this is not this:
+        """The text of an INTERVAL stays whole: sqlglot takes the first number and unit out of it, and passes over the rest. What
+        is no unit behind it is an alias: sqlglot takes h and "month" for units."""
+        ahead = self._curr
+        unit = ahead and ahead.token_type is not TokenType.IDENTIFIER and ahead.text.upper() in _UNITS
+        node = super()._parse_interval_span(this, *args, **kwargs) if unit else None
+        if node is None or (this.is_string and node.this is not this):
             node = self.expression(exp.Interval(this=this))
         node.meta["after"] = self._index
         return node
@@ -158,6 +164,13 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
             return None
         self._advance()
         return self.expression(quantifier(this=self._parse_paren()))
+
+    def _parse_not(self) -> Any:
+        """NOT a IS NULL || b: sqlglot goes on behind the IS as if the NOT ended there."""
+        negated = self.expression(exp.Not(this=self._parse_equality()))
+        if self._curr and self._curr.token_type in _OPERATORS:
+            self.raise_error("Expecting parentheses around what NOT negates")
+        return negated
 
     def _parse_plus(self) -> Any:
         operand = self._parse_unary()

@@ -180,10 +180,14 @@ class _Block:
         if node.args.get("group") is None and having is None and not aggregate_calls(scalars) and not self.claims:
             return tree, terms
         by = self._group_by(node.args.get("group"))
+        everything = _is_group_by_all(node.args.get("group"))
+        if everything and not by.keys and having is None and not aggregate_calls(scalars) and not self.claims:
+            return tree, terms
         refuse_windows(source, by.keys, "GROUP BY", node.args.get("group"))
         condition: Scalar | None = None
         if having is not None:
-            condition = self._binder("HAVING", prefer=set(by.keys).__contains__).truth(having.this)
+            keys = set() if everything else set(by.keys)  # that are columns are meant rather than aliases, but under ALL
+            condition = self._binder("HAVING", prefer=keys.__contains__).truth(having.this)
             refuse_windows(source, [condition], "HAVING", having.this)
             scalars.append(condition)
         names = {i.scalar: i.label for i in reversed(self.items) if i.label is not None}
@@ -200,7 +204,7 @@ class _Block:
         return tree, [t if t.scalar is None else t._replace(scalar=grouping.over_groups(t.scalar, self.refs)) for t in terms]
 
     def _group_by(self, clause: Any) -> GroupBy:
-        """The grouping sets; ALL is one of every item without aggregates."""
+        """The grouping sets; ALL is one of every item that reads a column and has no aggregates, if there is one."""
         if clause is None:
             return GroupBy()
         source = self.context.source
@@ -208,10 +212,10 @@ class _Block:
             if clause.args.get(form):
                 raise source.error(f"WITH {form.upper()} cannot follow GROUP BY", clause, f"write {form.upper()} (a, b)")
         source.only(clause, "expressions", "all")
-        if clause.args.get("all") and not clause.expressions:
-            plain = [i.scalar for i in self.items if not isinstance(i.scalar, WindowExpression)]
+        if _is_group_by_all(clause):
+            plain = [i.scalar for i in self.items if i.scalar.columns and not isinstance(i.scalar, WindowExpression)]
             keys = tuple(dict.fromkeys(settle_nulls(_key(s) for s in plain if not has_aggregate(s, self.claims))))
-            return GroupBy(keys, (keys,))
+            return GroupBy(keys, (keys,)) if keys else GroupBy()
         if not clause.expressions:
             raise source.error("GROUP BY lists nothing", clause, word="GROUP")
         return group_by(source, clause.expressions, self._group_key, distinct=clause.args.get("all") is False)
@@ -332,6 +336,10 @@ def _key(scalar: Scalar) -> Scalar:
         case Call(function="to_interval", args=(microseconds,)):
             return microseconds
     return scalar
+
+
+def _is_group_by_all(clause: Any) -> bool:
+    return clause is not None and bool(clause.args.get("all")) and not clause.expressions
 
 
 class _Shelf:
