@@ -31,6 +31,15 @@ STAR_OF_GROUPS = catalog(
 )
 GROUPED_TWICE = catalog(table("a", 100000, {"j": 52, "k": 864}), table("b", 5000, {"k": 169}), table("c", 50, {"k": 10}))
 MERGED = catalog(table("a", 5000, {"j": 2500, "k": 50}), table("b", 5000, {"i": 5000, "j": 5000, "k": 2000}, key="i"))
+STAR = catalog(
+    table("s", 100000, {"i": 100, "j": 50, "k": 20}),
+    table("a", 1000, {"i": 1000, "j": 50, "k": 10}, key="i"),
+    table("b", 500, {"j": 500, "k": 30}, key="j"),
+    table("c", 30, {"k": 30}),
+)
+DISTINCT_BELOW = catalog(
+    table("a", 80000, {"i": 8000, "j": 2000, "k": 2300}), table("b", 4000, {"j": 3000}), table("c", 200, {"j": 110})
+)
 FEW_VALUES = catalog(table("a", 10000, {"j": 600, "k": 20}), table("b", 10000, {"j": 20, "k": 100}), table("c", 400, {"j": 20}))
 
 
@@ -89,6 +98,34 @@ def test_rules_see_joins_beside_groups(tables: Catalog, sql: str, cost_model: st
     """They were hidden, as splits of a join graph into which no rule looked."""
     found = proven(tables, sql, {"cost_model": cost_model, **more})
     assert found == pytest.approx(proven(tables, sql, {"cost_model": cost_model, "enumeration": "rules"}), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("semi", "cost"),
+    [("semi join c on s.k = c.k", 110000), ("semi join c on a.j = c.k", 4213.034), ("anti join c on a.j = c.k", 6786.966)],
+)
+def test_the_centre_of_a_star_is_grouped_beside_a_semi_join(semi: str, cost: float) -> None:
+    """No binary join has the centre alone for an input."""
+    sql = f"select a.k, sum(s.k) from s join a on s.i = a.i join b on s.j = b.j {semi} group by a.k"
+    assert proven(STAR, sql, {"cost_model": "c_out"}) == pytest.approx(cost, rel=1e-6)
+
+
+def test_a_join_that_comes_out_of_a_leaf_changes_places_with_a_semi_join() -> None:
+    sql = """select d.k from (select distinct x.j, x.i from a x anti join b on x.i = b.j) y
+        join a d on y.j = d.k semi join c on c.j = y.j"""
+    found = [proven(DISTINCT_BELOW, sql, {"cost_model": "c_out", **more}) for more in ({}, {"enumeration": "rules"})]
+    assert found[0] == pytest.approx(found[1], rel=1e-9) == pytest.approx(99126.33, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "condition", ["exists (select 1 from c where c.j = a.i)", "a.i = (select max(c.k) from c where c.j = a.i)"]
+)
+def test_joins_that_nobody_reads_go_from_every_tree_of_a_choice(condition: str) -> None:
+    tables = catalog(
+        table("a", 1000, {"i": 331, "j": 652}), table("b", 5000, {"i": 5000}, key="i"), table("c", 7, {"j": 2, "k": 2})
+    )
+    sql = f"select a.j from a left join b on b.i = a.j where {condition}"
+    assert proven(tables, sql, {"decorrelate": "cost"}) <= proven(tables, sql, {}) * (1 + 1e-9)
 
 
 def test_what_a_merge_implements_is_costed() -> None:

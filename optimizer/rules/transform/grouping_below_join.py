@@ -6,7 +6,7 @@ they have the same partners. So a group of them may go through the join as one r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
@@ -20,11 +20,13 @@ from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree
+from optimizer.joins.graph import Relations, bits, subsets
 from optimizer.joins.inner import inner_region
 from optimizer.joins.region import JoinRegion
 from optimizer.rules.interface import RuleContext
 from optimizer.rules.transform.partial_aggregates import may_overflow
 from optimizer.rules.transform.partition_joins import part
+from optimizer.rules.transform.partition_region import region_part
 
 KEPT_LEFT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)  # left rows reach the output unchanged, or not at all
 MOST_FOR_ALL = 4  # up to here every connected set of relations may be grouped, beyond only single ones, and all but one
@@ -48,13 +50,17 @@ class JoinView(NamedTuple):
 
 def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
     """The parts of a join that may be grouped. A binary join shows its left input (its mirror image is in its group too), a join
-    graph every part it has few enough relations for; none where there are more than the setting expand_joins."""
+    graph every part it has few enough relations for, and a region of several kinds those that no binary join has for an input;
+    none where there are more than the setting expand_joins."""
     most = context.settings.expand_joins
     match below:
         case Tree(RegionGraph(JoinRegion() as several, s), leaves):
-            inner = several.inner_predicate(s)  # else it shows its splits, as binary joins
-            if inner is not None:
-                below = Tree(JoinGraph(inner), leaves)
+            inner = several.inner_predicate(s)
+            if inner is None:
+                if len(leaves) <= min(most, MOST_FOR_ALL):
+                    yield from _centres(several, s, leaves)
+                return
+            below = Tree(JoinGraph(inner), leaves)
     match below:
         case Tree(Join(kind) as join, (a, b)) if kind in KEPT_LEFT and _few(a, b, most):
             yield JoinView(join, a, b)
@@ -69,6 +75,24 @@ def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
                     join = Join(JoinKind.INNER, region.across(s, rest))
                     others = tuple(leaf for i, leaf in enumerate(leaves) if rest >> i & 1)
                     yield JoinView(join, part(region, s, leaves), part(region, rest, leaves), others, region.within(rest))
+
+
+def _centres(region: JoinRegion, s: Relations, leaves: Sequence[Node]) -> Iterator[JoinView]:
+    """Parts with which others, that nothing links to each other, are joined by inner joins: together they are one join graph."""
+    leaf = dict(zip(bits(s), leaves, strict=True))
+    for a in subsets(s):
+        parts = region.graph.components(s ^ a)
+        if len(parts) < 2 or not all(map(region.buildable, (a, *parts))):
+            continue
+        joins, together = [], a
+        for each in parts:
+            joins.append(region.joins(together, each))
+            together |= each
+        inner = [made.join for made in joins if made is not None and made.join.kind is JoinKind.INNER and not made.filter]
+        predicate = combined([conjunct for join in inner for conjunct in join.predicate])
+        if len(inner) == len(parts) and not any(conjunct.raises for conjunct in predicate):
+            others = tuple(region_part(region, each, leaf) for each in parts)
+            yield JoinView(Join(JoinKind.INNER, predicate), region_part(region, a, leaf), Tree(JoinGraph(()), others), others)
 
 
 def _few(a: Node, b: Node, most: int) -> bool:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.region_graph import RegionGraph
-from optimizer.algebra.trees import Node, Tree
+from optimizer.algebra.trees import Leaf, Node, Tree, postorder
 from optimizer.joins.graph import Relations, bits
 from optimizer.joins.region import JoinRegion
 from optimizer.rules.interface import RuleContext, TransformationRule, node
@@ -31,6 +31,12 @@ class PartitionRegion(TransformationRule):
     closes = (
         "join_commute", "join_associate", "join_associate_left", "join_exchange_left", "join_exchange_full", "join_exchange_semi",
     )  # fmt: skip
+
+    def closed(self, result: Tree, rule: str | None, context: RuleContext) -> Tree | None:
+        """None where few relations are joined, one of them made of joins: such a join may come out of it and change places."""
+        leaves = [each for each in postorder(result) if isinstance(each, Leaf)]
+        few = len(leaves) <= context.settings.expand_joins
+        return None if few and any(leaf.relations > 1 for leaf in leaves) else result
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
