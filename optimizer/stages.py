@@ -115,11 +115,12 @@ def _decorrelate(tree: Tree, given: Given) -> Rewritten | None:
 
 
 def _normalized(tree: Tree, needed: Sequence[ColumnId], kept: Predicate, given: Given) -> Rewritten:
+    narrowed = tree
     if isinstance(tree.op, Choice):  # what is read of it is not known within its trees
-        tree = tree_of(narrow(tree, column_set(needed) | predicate_columns(kept), given.context))
-    enough = filtered(kept, tree)
+        narrowed = tree_of(narrow(tree, column_set(needed) | predicate_columns(kept), given.context))
+    enough = filtered(kept, narrowed)
     asked = _only(enough, needed, given.bound.columns)
-    steps = (("spool_filter", tree, enough), ("required_only", enough, asked))
+    steps = (("column_prune", tree, narrowed), ("spool_filter", narrowed, enough), ("required_only", enough, asked))
     first = tuple(Firing(name, before, after) for name, before, after in steps if before is not after)
     return run_program(given.program, asked, given.context)._replace(given=first)
 

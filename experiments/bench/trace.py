@@ -81,7 +81,7 @@ def _figures(query: str) -> Iterator[tuple[str, float, str, str]]:
     tracemalloc.stop()
     yield from _seeks(replay)
     walk = Walk(replay)
-    for where in ("kind == 'no such kind'", "merge"):
+    for where in ("rule == 'no such rule'", "merge"):
         replay.seek(0)
         started = process_time()
         walk.forward(walk.stop(where))
