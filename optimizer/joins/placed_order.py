@@ -40,8 +40,8 @@ def aliases_of(nodes: Iterable[Node]) -> Names:
 
 
 def place_order(order: JoinOrder, root: Tree, cross: bool) -> tuple[ColumnSet, ...]:
-    """The columns of each set of relations that the order has, for the regions of inner joins in a collected query; regions of
-    several kinds are told their sets. `cross`: cross products are allowed.
+    """The columns of each set of relations that the order has in the regions of a collected query; those of several kinds are
+    told their sets too. `cross`: cross products are allowed.
 
     Raises SettingsError: an unknown or ambiguous name, relations that are never joined with each other, that no conjunct links,
     or that an outer, semi or anti join keeps apart.
@@ -70,7 +70,7 @@ def place_order(order: JoinOrder, root: Tree, cross: bool) -> tuple[ColumnSet, .
                 op = home.tree.op
                 if isinstance(op, JoinGraph):
                     home.check_linked(parts, op, cross, order)
-                    found.append(sum(leaf.columns for i, leaf in enumerate(home.tree.inputs) if parts >> i & 1))
+                    found.append(home.columns(parts))
                 elif isinstance(op, RegionGraph):
                     assert isinstance(op.region, JoinRegion)
                     mixed.setdefault(id(home), (home, op.region, []))[2].append(parts)
@@ -80,6 +80,7 @@ def place_order(order: JoinOrder, root: Tree, cross: bool) -> tuple[ColumnSet, .
     for home, region, sets in mixed.values():
         region.force(sets)
         home.check_possible(region, order)
+        found += (home.columns(parts) for parts in sets)
     return tuple(dict.fromkeys(found))
 
 
@@ -104,6 +105,10 @@ class _Home:
         self.names = aliases_of([tree])
         self._below = [aliases_of([leaf]) for leaf in tree.inputs]
         self._direct = [_scanned(leaf) for leaf in tree.inputs]
+
+    def columns(self, parts: Relations) -> ColumnSet:
+        """Those of some of its inputs."""
+        return sum(leaf.columns for i, leaf in enumerate(self.tree.inputs) if parts >> i & 1)
 
     def parts(self, left: Names, right: Names) -> Relations | str:
         """The inputs that a join of these names joins; 0 where it is not this operator that joins them, a text where the names

@@ -21,7 +21,7 @@ from optimizer.settings import Settings
 from tests.search.graphs import SHAPES, edges_of, graph_query
 from tests.search.planning import new_search
 from tests.search.random_settings import optimum
-from tests.search.stored_tables import SHOP
+from tests.search.stored_tables import SHOP, catalog, table
 
 CHAIN = "select count(*) from a join b on a.k = b.k join c on b.j = c.j join d on c.y = d.y"
 
@@ -145,6 +145,33 @@ def test_outer_joins() -> None:
     assert has_order(explained(sql, join_order="(a d) (b c)"), read_join_order("(a d) (b c)"))
     with pytest.raises(SettingsError, match=r"the left join needs \{a\} on one side and \{b, c\} on the other"):
         explained(sql, join_order="(a b) c")
+
+
+STAR = catalog(
+    table("s", 100000, {"i": 100, "j": 50, "k": 20}),
+    table("a", 1000, {"i": 1000, "j": 50, "k": 10}, key="i"),
+    table("b", 500, {"j": 500, "k": 30}, key="j"),
+    table("c", 30, {"k": 30}),
+)
+
+
+@pytest.mark.parametrize("kind", ["semi join", "anti join", "left join", "join"])
+@pytest.mark.parametrize("condition", ["s.k = c.k", "a.j = c.k"])
+@pytest.mark.parametrize("order", ["(s a)", "(s b) a", "((s c) a) b", "(s (a c)) b"])
+def test_groups_below_joins_keep_the_order(kind: str, condition: str, order: str) -> None:
+    """What is grouped below a join of a region of several kinds leaves joins that other rules see."""
+    sql = f"select a.k, sum(s.k) from s join a on s.i = a.i join b on s.j = b.j {kind} c on {condition} group by a.k"
+    if "c" in order and ("(s c)" in order) != (condition == "s.k = c.k"):
+        with pytest.raises(SettingsError, match="join order"):
+            Optimizer(STAR, Settings(join_order=order)).optimize(sql)
+        return
+    wanted = read_join_order(order)
+    for settings in ({}, {"cost_model": "c_out"}, {"driver": "iterative"}, {"expand_joins": 9}):
+        found = Optimizer(STAR, Settings(join_order=order, **settings)).optimize(sql)  # type: ignore[arg-type]
+        assert found.search.proven and has_order(found.plan, wanted)
+        assert all(has_order(each, wanted) for each in full_space(found.engine).sample(10, Random(1)))
+        if kind == "semi join" and "c" in order:  # as the best plan has it, and its groups are not lost
+            assert found.cost == pytest.approx(Optimizer(STAR, Settings(**settings)).optimize(sql).cost)  # type: ignore[arg-type]
 
 
 def test_regions_inside_regions() -> None:

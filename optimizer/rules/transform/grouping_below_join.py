@@ -82,7 +82,7 @@ def _centres(region: JoinRegion, s: Relations, leaves: Sequence[Node]) -> Iterat
     leaf = dict(zip(bits(s), leaves, strict=True))
     for a in subsets(s):
         parts = region.graph.components(s ^ a)
-        if len(parts) < 2 or not all(map(region.buildable, (a, *parts))):
+        if len(parts) < 2 or not all(region.buildable(each) and region.forced.allows(each) for each in (a, *parts)):
             continue
         joins, together = [], a
         for each in parts:

@@ -24,7 +24,7 @@ from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.null_rejection import rejects_nulls
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import RuleContext, TransformationRule, join_over_join
-from optimizer.rules.transform.regrouping import links, may_go_down
+from optimizer.rules.transform.regrouping import in_order, links, may_go_down
 
 _LEFT, _RIGHT = JoinKind.LEFT, JoinKind.RIGHT
 
@@ -43,7 +43,9 @@ class JoinAssociateLeft(TransformationRule):
             case Tree(Join(JoinKind.RIGHT, p), (Tree(Join(JoinKind.LEFT, q), (b, c)), a)):
                 if any(s.volatile or s.columns & c.columns for s in p) or any(s.volatile or s.raises for s in q):
                     return ()
-                if not rejects_nulls(q, b.columns) or not (context.settings.cross_products or links(p, a, b)):
+                if not rejects_nulls(q, b.columns) or not in_order(a.columns | b.columns, context):
+                    return ()
+                if not (context.settings.cross_products or links(p, a, b)):
                     return ()
                 return (Tree(Join(_LEFT, q), (Tree(Join(_LEFT, p), (a, b)), c)),)
         return ()

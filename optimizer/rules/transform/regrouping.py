@@ -14,10 +14,12 @@ from optimizer.rules.interface import RuleContext
 def regrouped(predicates: Sequence[Predicate], within: Sequence[ColumnSet], context: RuleContext) -> list[Predicate] | None:
     """The conjuncts of inner joins, those over the columns of each of `within` apart, and last the others, for the join on top.
 
-    None where a cross product would appear (setting cross_products allows that), where a conjunct is volatile, where one that
-    may raise would go down to rows that the others had removed, and where two predicates have one: within one predicate only
-    conjuncts that cannot raise are sure to be tested first.
+    None where a forced join order has no such sets, where a cross product would appear (setting cross_products allows that),
+    where a conjunct is volatile, where one that may raise would go down to rows that the others had removed, and where two
+    predicates have one: within one predicate only conjuncts that cannot raise are sure to be tested first.
     """
+    if not all(in_order(columns, context) for columns in within):
+        return None
     rest = [conjunct for predicate in predicates for conjunct in predicate]
     below: list[list[Scalar]] = []
     for columns in within:
@@ -35,9 +37,14 @@ def regrouped(predicates: Sequence[Predicate], within: Sequence[ColumnSet], cont
 def may_go_down(predicate: Predicate, a: Node, c: Node, context: RuleContext) -> bool:
     """Whether a join on `predicate` may become a join of `a` and `c` alone, on rows that it did not see before."""
     within = a.columns | c.columns
-    if any(s.columns & ~within or s.volatile or s.raises for s in predicate):
+    if not in_order(within, context) or any(s.columns & ~within or s.volatile or s.raises for s in predicate):
         return False
     return context.settings.cross_products or links(predicate, a, c)
+
+
+def in_order(joined: ColumnSet, context: RuleContext) -> bool:
+    """Whether a join of these columns is compatible with the sets of a forced join order, as far as columns tell."""
+    return all(not joined & forced or not joined & ~forced or not forced & ~joined for forced in context.forced)
 
 
 def links(predicate: Predicate, a: Node, c: Node) -> bool:
