@@ -11,7 +11,6 @@ from optimizer.algebra.building import filtered, passed, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
 from optimizer.algebra.ctes import inlined_spools, map_parts, operators_inlined
 from optimizer.algebra.logical import Choice, Project
-from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery
 from optimizer.algebra.scalars import Predicate
@@ -115,12 +114,9 @@ def _decorrelate(tree: Tree, given: Given) -> Rewritten | None:
 
 
 def _normalized(tree: Tree, needed: Sequence[ColumnId], kept: Predicate, given: Given) -> Rewritten:
-    narrowed = tree
-    if isinstance(tree.op, Choice):  # what is read of it is not known within its trees
-        narrowed = tree_of(narrow(tree, column_set(needed) | predicate_columns(kept), given.context))
-    enough = filtered(kept, narrowed)
+    enough = filtered(kept, tree)
     asked = _only(enough, needed, given.bound.columns)
-    steps = (("column_prune", tree, narrowed), ("spool_filter", narrowed, enough), ("required_only", enough, asked))
+    steps = (("spool_filter", tree, enough), ("required_only", enough, asked))
     first = tuple(Firing(name, before, after) for name, before, after in steps if before is not after)
     return run_program(given.program, asked, given.context)._replace(given=first)
 

@@ -14,6 +14,7 @@ from optimizer.prepass.rules.apply_push_condition import ApplyPushCondition
 from optimizer.prepass.rules.arithmetic_simplify import ArithmeticSimplify
 from optimizer.prepass.rules.boolean_normalize import BooleanNormalize
 from optimizer.prepass.rules.case_simplify import CaseSimplify
+from optimizer.prepass.rules.choice_prune import ChoicePrune
 from optimizer.prepass.rules.column_prune import ColumnPrune
 from optimizer.prepass.rules.comparison_simplify import ComparisonSimplify
 from optimizer.prepass.rules.comparison_unwrap import ComparisonUnwrap
@@ -154,7 +155,7 @@ _BEFORE_DECORRELATION = (
 # joins and keys of orders go once the predicates show what is read, and before pruning, so that nothing is read for them;
 # projections end columns, so they go only after the columns are pruned; then joins that they kept apart meet
 PROGRAM: tuple[Batch, ...] = (
-    Batch("predicates", _REWRITES),
+    Batch("predicates", (ChoicePrune(), *_REWRITES)),
     Batch("joins", (_REDUCE_ORDER, OuterJoinRemove(), MarkJoinRemove(), ForeignKeyJoinRemove(), SemiJoinToExtreme())),
     Batch("columns", (ColumnPrune((*_REWRITES, _REDUCE_ORDER)),), fixpoint=False),
     Batch("projections", (*_REWRITES, *_BY_PROPERTIES, ProjectRemove(), ProjectPullJoin(), ProjectPushUnion())),

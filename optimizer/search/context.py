@@ -97,7 +97,7 @@ class SearchContext:
     concluded about it; the driver then begins anew over the larger memo."""
 
     sources: Sources
-    explores_first = True  # so what bounds a group when a goal of it is made goes on doing so, or the goal is reset
+    explores_first = True  # a group is explored before it has goals, so its bound holds for them; where it grows they begin anew
 
     def __init__(self, memo: Memo, rules: RuleSet, context: RuleContext, cost: CostModel, trace: Trace | None = None) -> None:
         self.memo, self.rules, self.cost, self.trace = memo, rules, cost, trace

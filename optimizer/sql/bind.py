@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from time import perf_counter
 
 from optimizer.algebra.query import BoundQuery
@@ -46,5 +47,7 @@ def _bind(sql: str, catalog: Catalog, ms: dict[str, float] | None) -> BoundQuery
 
 def _quoted(sql: str, catalog: Catalog) -> str:
     """What to write where a text that cannot be read has the name of a table that has to be quoted; else empty."""
-    odd = [name for name in catalog.tables if not name.isidentifier() and name.lower() in sql.lower()]
-    return next((f'write "{name}" in double quotes' for name in odd if f'"{name.lower()}"' not in sql.lower()), "")
+    for name in catalog.tables:
+        if not name.isidentifier() and re.search(rf"(?i)(\bfrom\b|\bjoin\b|,)\s*{re.escape(name)}(?!\w)", sql):
+            return f'write "{name}" in double quotes'
+    return ""
