@@ -24,6 +24,7 @@ from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.plan_space.of_search import full_space
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
+from tests.wrong_rule import TURN
 
 STAR = "select count(*) from f join d on f.d = d.id join e on f.e = e.id where d.v < 3 and e.v < 5"
 TABLES = {
@@ -31,17 +32,6 @@ TABLES = {
     "d": pa.table({"id": list(range(20)), "v": [n % 10 for n in range(20)]}),
     "e": pa.table({"id": list(range(30)), "v": [n % 10 for n in range(30)]}),
 }
-
-TURN = """
-from planscope import ANY, TransformationRule, node
-from planscope.algebra import Join, Tree
-from planscope.plugin import rule
-@rule
-class Turn(TransformationRule):
-    name = "turn"
-    pattern = node(Join, ANY, ANY)
-    def apply(self, bound, context): return (Tree(bound.op, bound.inputs[::-1]),)
-"""
 
 
 def planned(query: str, settings: Settings) -> OptimizedQuery:

@@ -7,6 +7,7 @@ import re
 
 from experiments import plan_space
 from experiments.commands.plans import _plans_text
+from tests.wrong_rule import TURN
 
 JOIN = "select p.name, count(*) as n from people p join sales s on p.id = s.person group by p.name order by n desc"
 RULES = ("--set", "enumeration=rules")
@@ -97,21 +98,9 @@ def test_different_results_are_a_bug(planscope, shop, tmp_path, monkeypatch):
     assert "plans of one query gave different results" in done.err and "plan 3: 1 row, not 2" in done.err
 
 
-WRONG = """
-from planscope import ANY, TransformationRule, node
-from planscope.algebra import Join, Tree
-from planscope.plugin import rule
-@rule
-class Turn(TransformationRule):
-    name = "turn"
-    pattern = node(Join, ANY, ANY)
-    def apply(self, bound, context): return (Tree(bound.op, bound.inputs[::-1]),)
-"""
-
-
 def test_the_rules_behind_a_wrong_plan_are_named(planscope, shop, tmp_path):
     """A left join turned round is another join."""
-    (tmp_path / "turn.py").write_text(WRONG)
+    (tmp_path / "turn.py").write_text(TURN)
     sql = "select p.name, s.day from people p left join sales s on p.id = s.person"
     done = planscope("plans", sql, "-d", str(shop), "--plugin", str(tmp_path / "turn.py"), "--sample", "100", "--execute")
     assert done.code == 1
