@@ -13,7 +13,7 @@ from math import prod
 import pyarrow as pa
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
-from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
+from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set, union
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
@@ -28,7 +28,7 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
-from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin
+from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join
 from optimizer.algebra.predicates import equated, predicate_columns
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate, Scalar
@@ -48,7 +48,13 @@ STEPS = 10.0  # rounds that a recursion is thought to take
 
 
 class Estimator:
-    """Rows and column figures of an operator's output from those of its inputs. Subclass and override `estimate`."""
+    """Rows and column figures of an operator's output from those of its inputs. Subclass and override `estimate`.
+
+    `in_regions`: semi, anti, left, mark and single joins are estimated as parts of the inner joins around them; False for an
+    estimator that says something of them as relations.
+    """
+
+    in_regions = True
 
     @staticmethod
     def combine(fractions: Iterable[float]) -> float:
@@ -61,6 +67,7 @@ class Estimator:
         self._regions: dict[tuple[tuple[RelationStats, ...], Predicate], RegionRows] = {}
         self._around: dict[RelationStats, RegionParts] = {}  # the last region that was new with a leaf in it
         self._distinct: dict[tuple[RelationStats, tuple[ColumnId, ...]], RelationStats] = {}
+        self._changed: dict[tuple[IndependentJoin, tuple[RelationStats, ...], Predicate, RelationStats], RelationStats] = {}
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         """The same result, bit by bit, for every expression of a group."""
@@ -87,12 +94,8 @@ class Estimator:
             case JoinGraph():
                 leaves, predicate = inner_parts(inputs, op.predicate)
                 return self.inner_region(leaves, predicate, props)
-            case Join():
+            case IndependentJoin():
                 return self._join(op, props, inputs[0], inputs[1])
-            case MarkJoin():
-                return self._mark_join(op, props, inputs[0], inputs[1])
-            case SingleJoin():
-                return self._single_join(op, props, inputs[0], inputs[1])
             case Apply():
                 return self._apply(op, props, inputs[0], inputs[1])
             case Aggregate(keys, ()):
@@ -302,19 +305,70 @@ class Estimator:
         union = self._setop(once, props, inputs)
         return RelationStats(inputs[0].rows + STEPS * inputs[1].rows, union.columns, keys=props.keys)
 
-    def _join(self, op: Join, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
-        if op.kind is JoinKind.SEMI and (found := self.semi_region(op.predicate, props, left, right)) is not None:
-            return found
-        if op.kind.left_only:
-            share = semi_share(op.predicate, left, right)
-            rows = left.rows * (share if op.kind is JoinKind.SEMI else 1.0 - share)
-            return RelationStats(max(rows, 1e-3 * left.rows), left.columns, left.base_rows, props.keys)
-        leaves, predicate = inner_parts((left, right), op.predicate)
-        inner = self.inner_region(leaves, predicate, props)
+    def _join(self, op: IndependentJoin, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
+        """A join that adds to its left rows, or leaves some out, is a part of the inner join on its left, where there is one:
+        joins above see the equalities below, and those that change places with it have the same rows."""
         if op.kind is JoinKind.INNER:
-            return inner
-        left_unmatched = max(0.0, left.rows - min(left.rows, inner.rows)) if op.kind.keeps_left else 0.0
-        right_unmatched = max(0.0, right.rows - min(right.rows, inner.rows)) if op.kind.keeps_right else 0.0
+            leaves, predicate = inner_parts((left, right), op.predicate)
+            return self.inner_region(leaves, predicate, props)
+        if isinstance(op, Join) and op.kind is JoinKind.RIGHT:
+            op, left, right = Join(JoinKind.LEFT, op.predicate), right, left
+        if self.in_regions:
+            if op.kind is JoinKind.SEMI and (found := self._semi_region(op.predicate, props, left, right)) is not None:
+                return found
+            if left.joined is not None and op.kind is not JoinKind.FULL and (leaves := self._changed_leaves(op, left, right)):
+                return self.inner_region(*inner_parts(leaves, left.predicate), props)
+        return self._alone(op, props, left, right)
+
+    def _changed_leaves(self, op: IndependentJoin, left: RelationStats, right: RelationStats) -> tuple[RelationStats, ...]:
+        """The relations of an inner join, of which the first one that `op` reads has the columns and the share of rows that `op`
+        gives to all that it reads; none where a column would be there twice."""
+        leaves = left.leaves
+        own = [column_set(leaf.columns) for leaf in leaves]
+        if left.hides and not op.kind.left_only and union(own) & column_set(right.columns):
+            return ()
+        read = predicate_columns(op.predicate)
+        touched = [i for i, columns in enumerate(own) if columns & read] or [0]
+        changed = self._changed_leaf(op, tuple([leaves[i] for i in touched]), left.predicate, right)
+        return (*leaves[: touched[0]], changed, *leaves[touched[0] + 1 :])
+
+    def _changed_leaf(
+        self, op: IndependentJoin, read: tuple[RelationStats, ...], predicate: Predicate, right: RelationStats
+    ) -> RelationStats:
+        first = part = read[0]
+        if len(read) > 1:
+            columns = {c: f for leaf in read for c, f in leaf.columns.items()}
+            within = tuple([s for s in predicate if s.columns and not s.columns & ~column_set(columns)])
+            part = RelationStats(self.region(read, within).rows((1 << len(read)) - 1), columns, joined=read, predicate=within)
+        known = self._changed.get((op, read, part.predicate, right))
+        if known is None:
+            assert first.props is not None and right.props is not None
+            props = op.derive_props((first.props, right.props))
+            alone = self._alone(op, props, part, right)
+            times = alone.rows / part.rows if part.rows else 1.0
+            added = {c: f for c, f in alone.columns.items() if c not in part.columns}
+            known = RelationStats(first.rows * times, {**first.columns, **added}, first.base_rows, props.keys)
+            known.distinct, known.props = first.distinct, props
+            self._changed[op, read, part.predicate, right] = known
+        return known
+
+    def _alone(self, op: IndependentJoin, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
+        """A join that is no inner one, as a relation."""
+        kind = op.kind
+        if kind.left_only or op.mark is not None or kind is JoinKind.SINGLE:
+            share = semi_share(op.predicate, left, right)
+            if kind.left_only:
+                rows = left.rows * (share if kind is JoinKind.SEMI else 1.0 - share)
+                return RelationStats(max(rows, LEAST_SHARE * left.rows), left.columns, left.base_rows, props.keys)
+            share = bounded(share)
+            if op.mark is not None:
+                figures = {**left.columns, op.mark: mark_figures(share, op.predicate, left, right)}
+                return RelationStats(left.rows, figures, left.base_rows, props.keys)
+            figures = {**left.columns, **{c: f.with_nulls(1.0 - share) for c, f in right.columns.items()}}
+            return RelationStats(left.rows, figures, keys=props.keys)
+        inner = self.inner_region(*inner_parts((left, right), op.predicate), props)
+        left_unmatched = max(0.0, left.rows - min(left.rows, inner.rows)) if kind.keeps_left else 0.0
+        right_unmatched = max(0.0, right.rows - min(right.rows, inner.rows)) if kind.keeps_right else 0.0
         rows = inner.rows + left_unmatched + right_unmatched
         figures = dict(left.columns)
         if right_unmatched:
@@ -323,7 +377,7 @@ class Estimator:
             figures[column] = f.with_nulls(left_unmatched / rows) if left_unmatched else f
         return RelationStats(rows, figures, keys=props.keys)
 
-    def semi_region(
+    def _semi_region(
         self, predicate: Predicate, props: LogicalProps, left: RelationStats, right: RelationStats
     ) -> RelationStats | None:
         """A semi-join as the inner join that it is, where it is one (`semi_join_to_inner_on_key`, `..._on_distinct`): both, and
@@ -337,19 +391,11 @@ class Estimator:
             if predicate_columns(predicate) & right.props.columns != keys:
                 return None
             right = self.distinct_values(right, tuple(column_ids(keys)))
-        leaves, conjuncts = inner_parts((left, right), predicate)
-        found = self.inner_region(leaves, conjuncts, props)
-        return found if found.rows <= left.rows else RelationStats(left.rows, left.columns, left.base_rows, props.keys)
-
-    def _mark_join(self, op: MarkJoin, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
-        share = bounded(semi_share(op.predicate, left, right))
-        figures = {**left.columns, op.mark: mark_figures(share, op.predicate, left, right)}
-        return RelationStats(left.rows, figures, left.base_rows, props.keys)
-
-    def _single_join(self, op: SingleJoin, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
-        share = bounded(semi_share(op.predicate, left, right))
-        figures = {**left.columns, **{c: f.with_nulls(1.0 - share) for c, f in right.columns.items()}}
-        return RelationStats(left.rows, figures, keys=props.keys)
+        found = self.inner_region(*inner_parts((left, right), predicate), props)
+        if found.rows <= left.rows:
+            return found
+        rows, joined = left.rows, left.joined
+        return RelationStats(rows, left.columns, left.base_rows, props.keys, joined, left.predicate, left.hides)
 
     def _apply(self, op: Apply, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
         """The right input's figures are those of one run, in which an outer value is a constant that is not known yet."""

@@ -39,7 +39,9 @@ Leaves = int  # a set of the leaves of a region, as bits
 
 
 class KnownRows(Estimator):
-    """Override `known`."""
+    """Override `known`. A join that is no inner one is a relation of its own, whose rows may be known."""
+
+    in_regions = False
 
     def __init__(self, catalog: Catalog, columns: Columns) -> None:
         super().__init__(catalog, columns)
@@ -48,12 +50,6 @@ class KnownRows(Estimator):
 
     def known(self, relations: RelationSet) -> float | None:
         """The rows of a set of relations, None where they are not known. A function of the set alone."""
-        return None
-
-    def semi_region(
-        self, predicate: Predicate, props: LogicalProps, left: RelationStats, right: RelationStats
-    ) -> RelationStats | None:
-        """None: a semi-join is a relation of its own, whose rows may be known."""
         return None
 
     def checked(self, relations: RelationSet) -> float | None:

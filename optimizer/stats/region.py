@@ -300,7 +300,7 @@ class _EqualityClass:
         if known is None:
             leaf = self._leaves[i]
             figures = [leaf.columns[c] for c in column_ids(columns)]
-            fewest, *others = sorted(f.ndv for f in figures)
+            fewest, *others = _different(leaf, columns)
             within = 1.0 - max(f.null_fraction for f in figures)
             for ndv in others:
                 within /= max(1.0, ndv)
@@ -342,6 +342,19 @@ def plain_column(scalar: Scalar) -> ColumnId | None:
     while isinstance(scalar, Cast):
         scalar = scalar.arg
     return scalar.id if isinstance(scalar, ColumnRef) else None
+
+
+def _different(leaf: RelationStats, columns: ColumnSet) -> list[float]:
+    """Distinct counts of columns of a relation, ascending: those that are equal in every row are one, and have as few values as
+    any column that is equal to them."""
+    equal = () if leaf.props is None else leaf.props.equivalences
+    least = []
+    while columns:
+        first = columns & -columns
+        members = next((each for each in equal if each & first), first)
+        least.append(min(leaf.columns[c].ndv for c in column_ids(members) if c in leaf.columns))
+        columns &= ~members
+    return sorted(least)
 
 
 def _on_leaf(leaf: RelationStats, factors: Sequence[tuple[float, ColumnSet]], equated: ColumnSet, combine: Combine) -> float:

@@ -47,7 +47,9 @@ WHOLE = 2.0**53  # below, every whole number is a float
 
 
 class UpperBound(Estimator):
-    """At least as many rows as there are, of every expression."""
+    """At least as many rows as there are, of every expression. A join that is no inner one has a bound of its own."""
+
+    in_regions = False
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         if isinstance(op, JoinGraph) or (isinstance(op, Join) and op.kind is JoinKind.INNER):
@@ -56,12 +58,6 @@ class UpperBound(Estimator):
         bounds = self._bounds(op, props, [bounds_of(stats) for stats in inputs], inputs)
         bounds.rows = whole(min(bounds.rows, 1.0) if props.at_most_one_row else bounds.rows)
         return BoundedStats(super().estimate(op, props, inputs), bounds)
-
-    def semi_region(
-        self, predicate: Predicate, props: LogicalProps, left: RelationStats, right: RelationStats
-    ) -> RelationStats | None:
-        """None: a semi-join has a bound of its own."""
-        return None
 
     def inner_region(self, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> RelationStats:
         join, left_out = _inner_join([bounds_of(leaf) for leaf in leaves], predicate)

@@ -12,6 +12,8 @@ from optimizer.stats.estimator import Estimator
 from optimizer.stats.selectivity import back_off
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.planning import plan
+from tests.search.stored_tables import catalog as stored_catalog
+from tests.search.stored_tables import table
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -25,6 +27,33 @@ def test_every_join_of_a_group_gives_the_same_estimate(shape: str) -> None:
             for mexpr in group.logical:
                 inputs = [search.memo.group(g).stats for g in mexpr.inputs]
                 assert estimator.estimate(mexpr.op, group.props, inputs).rows == group.stats.rows
+
+
+@pytest.mark.parametrize("third", ["join", "left join", "semi join", "anti join"])
+@pytest.mark.parametrize("second", ["join", "left join", "semi join", "anti join"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "a join b on a.j = b.j {} c on a.j = c.j {} d on a.j = d.j",
+        "a join b on a.i = b.i and a.j = b.j {} c on a.i = c.i {} d on b.j = d.j and a.i = d.i",
+        "a left join b on a.i = b.j {} c on a.i = c.i and a.j = c.j {} d on a.i = d.j",
+        "a semi join b on a.i = b.j and a.j = b.j {} c on a.i = c.i {} d on a.i = d.i",
+        "a anti join b on a.j = b.j {} c on a.j = c.j {} d on a.j = d.i",
+    ],
+)
+def test_joins_of_all_kinds_give_the_same_estimate_in_every_order(sql: str, second: str, third: str) -> None:
+    """An anti join once forgot the equalities below it: the group was estimated 20,000 times too low by who came first."""
+    names = stored_catalog(
+        table("a", 100_000, {"i": 4000, "j": 300, "v": 50}),
+        table("b", 20_000, {"i": 20_000, "j": 40}, key="i"),
+        table("c", 500, {"i": 90, "j": 25}),
+        table("d", 50_000, {"i": 17, "j": 9000}),
+    )
+    memo = Optimizer(names, Settings()).optimize(f"select a.v from {sql.format(second, third)}").memo
+    for group in memo.live_groups():
+        for mexpr in group.logical:
+            inputs = [memo.group(g).stats for g in mexpr.inputs]
+            assert memo.figures.estimate(mexpr.op, group.props, inputs).rows == pytest.approx(group.stats.rows, rel=1e-9)
 
 
 @pytest.mark.parametrize("model", ["histogram", "system_r"])
