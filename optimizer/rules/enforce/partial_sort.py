@@ -77,8 +77,10 @@ def _groupings(
     nothing = props.closure(0)
     for part in parts:
         known = props.closure(part)
-        if known not in moves and known != nothing and (rest := props.without_determined(columns, part)):
-            moves[known] = PartialSort.within(part, group_order(rest), props), grouped(part)
+        if known not in moves and known != nothing:
+            rest = columns & ~part if not part & ~columns else props.without_determined(columns, part)  # no column determines another
+            if rest:
+                moves[known] = PartialSort.within(part, group_order(rest), props), grouped(part)
     return tuple(moves.values())
 
 
