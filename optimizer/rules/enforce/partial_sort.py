@@ -78,7 +78,8 @@ def _groupings(
     for part in parts:
         known = props.closure(part)
         if known not in moves and known != nothing:
-            rest = columns & ~part if not part & ~columns else props.without_determined(columns, part)  # no column determines another
+            # none of `columns` is determined by the others
+            rest = columns & ~part if not part & ~columns else props.without_determined(columns, part)
             if rest:
                 moves[known] = PartialSort.within(part, group_order(rest), props), grouped(part)
     return tuple(moves.values())
