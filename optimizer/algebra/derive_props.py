@@ -8,6 +8,7 @@ extended from one that was not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.congruence import is_congruent
@@ -36,19 +37,12 @@ def filtered_props(below: LogicalProps, predicate: Predicate) -> LogicalProps:
         return below
     constants, classes = below.constants, list(below.equivalences)
     computed: list[Dependency] = []
-    for conjunct in predicate:
-        if isinstance(conjunct, Call) and conjunct.function in ("=", "is_not_distinct_from"):
-            for a, b in (conjunct.args, conjunct.args[::-1]):
-                if not isinstance(a, ColumnRef):
-                    continue
-                if isinstance(b, ColumnRef):
-                    classes.append(a.columns | b.columns)
-                    break
-                if not b.columns:
-                    if not b.volatile:
-                        constants |= a.columns
-                elif is_congruent(b):
-                    computed.append(Dependency(b.columns, a.columns))
+    for equal, constant, dependency in map(_told, predicate):
+        constants |= constant
+        if equal:
+            classes.append(equal)
+        if dependency is not None:
+            computed.append(dependency)
     equivalences = merge_equivalences(classes) if len(classes) > len(below.equivalences) else below.equivalences
     for members in equivalences:
         if members & constants:
@@ -56,6 +50,23 @@ def filtered_props(below: LogicalProps, predicate: Predicate) -> LogicalProps:
     not_null = below.not_null | null_rejected(predicate) & below.columns
     dependencies = united((*below.dependencies, *computed)) if computed else below.dependencies
     return LogicalProps(below.columns, not_null, below.keys, constants & below.columns, equivalences, dependencies)
+
+
+@lru_cache(maxsize=16384)
+def _told(conjunct: Scalar) -> tuple[ColumnSet, ColumnSet, Dependency | None]:
+    """Columns that a conjunct says are equal, those that have one value where it is TRUE, and what determines a column there."""
+    constant, dependency = 0, None
+    if isinstance(conjunct, Call) and conjunct.function in ("=", "is_not_distinct_from"):
+        for a, b in (conjunct.args, conjunct.args[::-1]):
+            if not isinstance(a, ColumnRef):
+                continue
+            if isinstance(b, ColumnRef):
+                return a.columns | b.columns, 0, None
+            if not b.columns:
+                constant = 0 if b.volatile else a.columns
+            elif is_congruent(b):
+                dependency = Dependency(b.columns, a.columns)
+    return 0, constant, dependency
 
 
 def projected_props(below: LogicalProps, values: Mapping[ColumnId, Scalar]) -> LogicalProps:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from optimizer.algebra.columns import ColumnSet, union
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
@@ -33,24 +35,25 @@ def is_not_null(scalar: Scalar, not_null: ColumnSet) -> bool:
 
 def null_rejected(predicate: Predicate) -> ColumnSet:
     """Columns that are not NULL in every row where the predicate is TRUE; sound, not complete."""
-    rejected = 0
-    for conjunct in predicate:
-        match conjunct:
-            case Call(function="=" | "<>" | "<" | "<=" | ">" | ">=" | "like" | "ilike" | "starts_with"):
-                rejected |= union(map(strict_columns, conjunct.args))
-            case Call(function="is_not_null"):
-                rejected |= strict_columns(conjunct.args[0])
-            case Call(function="or"):
-                each = [null_rejected((arg,)) for arg in conjunct.args]
-                common = each[0]
-                for other in each[1:]:
-                    common &= other
-                rejected |= common
-            case Call(function="and"):
-                rejected |= null_rejected(conjunct.args)
-            case Call(function="not", args=(inner,)) | inner:
-                rejected |= strict_columns(inner)
-    return rejected
+    return union(map(_rejected, predicate))
+
+
+@lru_cache(maxsize=16384)
+def _rejected(conjunct: Scalar) -> ColumnSet:
+    match conjunct:
+        case Call(function="=" | "<>" | "<" | "<=" | ">" | ">=" | "like" | "ilike" | "starts_with"):
+            return union(map(strict_columns, conjunct.args))
+        case Call(function="is_not_null"):
+            return strict_columns(conjunct.args[0])
+        case Call(function="or"):
+            common, *others = map(_rejected, conjunct.args)
+            for other in others:
+                common &= other
+            return common
+        case Call(function="and"):
+            return null_rejected(conjunct.args)
+        case Call(function="not", args=(inner,)) | inner:
+            return strict_columns(inner)
 
 
 def strict_columns(scalar: Scalar) -> ColumnSet:

@@ -212,7 +212,8 @@ def _spellings(order: Collation, columns: ColumnSet, outer: LogicalProps, inner:
             low = same & -same
             choices.setdefault(inner.representative(low.bit_length() - 1))
             same ^= low
-        found = [(*prefix, key._replace(column=c)) for prefix in found for c in choices][:MOST_SPELLINGS]
+        said = [SortKey(c, key.descending, key.nulls_first) for c in choices]
+        found = [(*prefix, each) for prefix in found for each in said][:MOST_SPELLINGS]
     if len(order) > 1 and inner.equivalences:
         found += list(_longer(order, found, outer, inner))[:MOST_SPELLINGS]
     return tuple(found)

@@ -37,7 +37,7 @@ _PARENTHESES = types("L_PAREN R_PAREN")
 _CHECKED = types("COMMA ALIAS OVER ON DOT USING WHEN THEN")
 
 _NUMBER = re.compile(r"[^+-]*[eE]\d+(?=[+-])")  # of 1e5-1, which is one token
-_OTHERWISE = re.compile(r"(?i:\bdiv\b)|\$|[eE]'|[eE]\d+[+-]|'(?:\s|--.*\n)+'")  # a text without it is cut alike
+_OTHERWISE = re.compile(r"d[iI][vV]|D[iI][vV]|\$|e'|E'|e\d+[+-]|E\d+[+-]|'(?:\s|--.*\n)+'")  # a text without it is cut alike
 _LINE_END = re.compile(r"(?s:(?=.*\n))(\s|--.*\n)*")
 _ESCAPE = re.compile(r"''|(?s:\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.)))")
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "u": "\0", "U": "\0"}
