@@ -60,10 +60,11 @@ def alternatives(memo: Memo, goal: Goal, physical: PhysicalExpr) -> list[Alterna
 
 def passed_through(memo: Memo, goal: Goal, physical: PhysicalExpr) -> list[Alternative]:
     """Those that ask the inputs for what the goal requires."""
-    output, groups = memo.groups[goal.group].props, [memo.groups[g] for g in physical.inputs]
-    inputs = [group.props for group in groups]
-    ways = physical.op.pass_through(goal.required, output, inputs)
-    found = [each for each in ways if satisfies(each.delivered, goal.required, output)]
+    required, output, groups = goal.required, memo.groups[goal.group].props, memo.groups
+    inputs = [groups[g].props for g in physical.inputs]
+    found = list(physical.op.pass_through(required, output, inputs))
+    if required != ANY:
+        found = [each for each in found if satisfies(each.delivered, required, output)]
     return _new(found, inputs, set()) if len(found) > 1 else found
 
 

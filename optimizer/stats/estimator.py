@@ -322,8 +322,10 @@ class Estimator:
 
     def _changed_leaves(self, op: IndependentJoin, left: RelationStats, right: RelationStats) -> tuple[RelationStats, ...]:
         """The relations of an inner join, of which the first one that `op` reads has the columns and the share of rows that `op`
-        gives to all that it reads; none where a column would be there twice."""
+        gives to all that it reads; none where a column would be there twice, or somebody else made the figures."""
         leaves = left.leaves
+        if right.props is None or any(leaf.props is None for leaf in leaves):
+            return ()
         own = [column_set(leaf.columns) for leaf in leaves]
         if left.hides and not op.kind.left_only and union(own) & column_set(right.columns):
             return ()
@@ -338,7 +340,8 @@ class Estimator:
         first = part = read[0]
         if len(read) > 1:
             columns = {c: f for leaf in read for c, f in leaf.columns.items()}
-            within = tuple([s for s in predicate if s.columns and not s.columns & ~column_set(columns)])
+            beyond = ~column_set(columns)
+            within = tuple([s for s in predicate if s.columns and not s.columns & beyond])
             part = RelationStats(self.region(read, within).rows((1 << len(read)) - 1), columns, joined=read, predicate=within)
         known = self._changed.get((op, read, part.predicate, right))
         if known is None:

@@ -348,6 +348,8 @@ def _different(leaf: RelationStats, columns: ColumnSet) -> list[float]:
     """Distinct counts of columns of a relation, ascending: those that are equal in every row are one, and have as few values as
     any column that is equal to them."""
     equal = () if leaf.props is None else leaf.props.equivalences
+    if not equal:
+        return sorted(leaf.columns[c].ndv for c in column_ids(columns))
     least = []
     while columns:
         first = columns & -columns

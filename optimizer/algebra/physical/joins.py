@@ -41,10 +41,13 @@ LEFT_ORDER = (  # each left row's results come together
 RIGHT_ORDER = (JoinKind.INNER, JoinKind.LEFT)  # and these in the order of the right input, in a nested loop
 
 
+_AS_THEY_COME = (Alternative((ANY, ANY)),)
+
+
 def left_order(kind: JoinKind, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
     """A join that goes through its left input once keeps that input's order, and what it has grouped."""
     if required == ANY:
-        return (Alternative((ANY, ANY)),)
+        return _AS_THEY_COME
     if kind not in LEFT_ORDER:
         return ()
     if required.collation and not output.equivalents(required.collation[0].column) & inputs[0].columns:
@@ -77,7 +80,7 @@ class HashJoin(PhysicalOperator):
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if self.build_left:
-            return (Alternative((ANY, ANY)),) if required == ANY else ()
+            return _AS_THEY_COME if required == ANY else ()
         return left_order(self.kind, required, output, inputs)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
@@ -249,7 +252,7 @@ class NestedLoopJoin(PhysicalOperator):
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         ways = left_order(self.kind, required, output, inputs)
-        if self.kind not in RIGHT_ORDER:
+        if required == ANY or self.kind not in RIGHT_ORDER:
             return ways
         if required.grouping:
             return ways + self._right_groups(required.grouping, output, inputs)
