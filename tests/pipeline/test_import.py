@@ -280,6 +280,24 @@ def test_a_damaged_file_among_many(importer, tmp_path, monkeypatch, ending, text
         importer(tmp_path / "t" / f"1.{ending}", name="alone")
 
 
+def test_tables_of_damaged_files_alone_are_left_out(importer, tmp_path):
+    """One empty file once ended the import of a folder of tables."""
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "people.csv").write_text("id,city\n1,7\n2,8\n")
+    (tmp_path / "shop" / "cities.csv").write_text("")
+    (tmp_path / "shop" / "sales.csv").write_text("person;sum\n1;2\n")
+    (tmp_path / "shop" / "schema.sql").write_text(
+        "CREATE TABLE cities (id INT PRIMARY KEY); CREATE TABLE people (id INT PRIMARY KEY, city INT REFERENCES cities (id));"
+    )
+    folder, counts = importer(tmp_path / "shop")
+    assert rows(folder, "people") == [{"id": 1, "city": 7}, {"id": 2, "city": 8}] and counts["tables"].keys() == {"people"}
+    assert counts["damaged"].keys() == {str(tmp_path / "shop" / name) for name in ("cities.csv", "sales.csv")}
+    text = summary_text({"counts": counts}, str(folder))
+    assert "cities.csv is empty" in text and "delimiter=';'" in text and "table cities is not imported with it" in text
+    with pytest.raises(PipelineError, match=r"cities\.csv is empty(?s:.*)nothing was imported"):
+        importer(tmp_path / "shop", name="strict", on_reject="fail")
+
+
 def test_colons_in_paths(importer, tmp_path):
     """Hadoop takes what is before one for the scheme of a URI."""
     shop = tmp_path / "at 10:00"

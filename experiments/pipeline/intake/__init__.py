@@ -9,6 +9,6 @@
     keys                               duplicates of keys, dangling foreign keys: Spark joins over the parts
     run, tables                        all of it, restartable; `planscope data import`
 
-A damaged file among others of its table is put aside with the reason. Every row of the others ends either in a part or, with the
-reason, among the rejected rows: the two add up to the rows read.
+A damaged file is put aside with the reason, and a table that has no other. Every row of the others ends either in a part or, with
+the reason, among the rejected rows: the two add up to the rows read.
 """

@@ -25,7 +25,9 @@ def summary_text(manifest: Mapping[str, Any], folder: str) -> str:
             lines.append(f"  they are in {folder}/{METADATA_FOLDER}/rejected/{name}")
         lines += [f"  column {clean(column)} is not imported: it {clean(reason)}" for column, reason in table["dropped"].items()]
         lines += [f"  not declared in schema.sql: {clean(reason)}" for reason in table["left_out"]]
-    lines += [f"not imported: {clean(line)}" for reason in counts.get("damaged", {}).values() for line in reason.splitlines()[:1]]
+    for reason in counts.get("damaged", {}).values():
+        first, *more = reason.splitlines()
+        lines += [f"not imported: {clean(first)}", *(f"  {clean(line)}" for line in more)]
     lines += [f"not imported, its kind is not known: {clean(path)}" for path in counts["skipped"]]
     return "\n".join(lines)
 

@@ -78,6 +78,7 @@ class Tables:
         self.work = inside / WORK
         self.damaged: dict[str, str] = self._done("damaged") or {}  # files that were put aside, with the reason
         self.labels: dict[str, str] = {}  # of files, by where Spark reads them
+        self.numbers = {one.name: number for number, one in enumerate(plan.found.tables)}
         self.csv = CsvFiles(spark, request.options if any(one.format == "csv" for one in plan.found.tables) else {})
 
     def make(self) -> tuple[Facts, list[Path]]:
@@ -96,15 +97,16 @@ class Tables:
     def _all(self, tables: list[Source]) -> tuple[Facts, list[Path]]:
         """As `_made`, without the files that turn out to be damaged."""
         while True:  # what is done once is not done again
+            tables = [one for one in tables if not one.files or not one.files.keys() <= self.damaged.keys()]
             try:
                 return self._made(tables)
             except _BadFiles as error:
                 self._put_aside(error.args[0], tables)
             except Exception as error:
-                place = {label: number for number, table in enumerate(tables) for label in table.files}
                 if (path := damaged_file(error, list(self.labels))) is not None:
-                    table = tables[place[label := self.labels[path]]]
-                    others = self._unreadable(place[label], table) if self.damaged else {}  # a second one: there may be many
+                    label = self.labels[path]
+                    table = next(one for one in tables if label in one.files)
+                    others = self._unreadable(table) if self.damaged else {}  # a second one: there may be many
                     self._put_aside({label: damage(label, table.format, error), **others}, tables)
                 elif re.search(_OF_COLUMNS, str(error)) and self.spark.conf.get(VECTORIZED[0]) == "true":
                     for name in VECTORIZED:
@@ -119,9 +121,9 @@ class Tables:
         types = inferred({name: (opened[name], texts[name]) for name in texts})
         resolved = _of_all(opened, lambda name: resolve(name, opened[name], wanted[name], merge, types[name]))
         raw: dict[str, RawTable] = {}
-        for number, table in enumerate(tables):
-            folder, columns = self.work / str(number), resolved[table.name].columns
-            one = raw[table.name] = RawTable(self.spark, table.name, opened[table.name], columns, folder)
+        for table in tables:
+            number, columns = self.numbers[table.name], resolved[table.name].columns
+            one = raw[table.name] = RawTable(self.spark, table.name, opened[table.name], columns, self.work / str(number))
             with reading(table):
                 one.parts = self._once(f"raw-{number}", partial(one.write, self.say))
         if self.plan.inputs != read_inputs(self.plan.found):
@@ -130,8 +132,8 @@ class Tables:
         rejected = self.request.on_dangling == "reject"
         broken = self._once("keys", lambda: check_constraints(declared, raw, rejected, self.say))
         made, rejects = dict[str, Facts](), self.inside / METADATA_FOLDER / "rejected"
-        for number, (name, one) in enumerate(raw.items()):
-            made[name] = self._once(f"made-{number}", partial(one.finish, self.inside / name, rejects / name))
+        for name, one in raw.items():
+            made[name] = self._once(f"made-{self.numbers[name]}", partial(one.finish, self.inside / name, rejects / name))
             shutil.rmtree(one.folder, ignore_errors=True)
         self._refuse_rejects(made)
         for name, table_declared in declared.items():
@@ -159,9 +161,9 @@ class Tables:
         return known
 
     def _put_aside(self, trouble: Mapping[str, str], tables: list[Source]) -> None:
-        """Raises PipelineError with --on-reject fail, and when no file of a table is left."""
+        """Raises PipelineError with --on-reject fail, and when no file of any table is left."""
         self.damaged |= trouble
-        if self.request.on_reject == "fail" or any(one.files and one.files.keys() <= self.damaged.keys() for one in tables):
+        if self.request.on_reject == "fail" or all(one.files and one.files.keys() <= self.damaged.keys() for one in tables):
             raise PipelineError(_listed(list(trouble.values()), "files") + "\nnothing was imported")
         for reason in trouble.values():
             self.say(f"put aside: {reason.splitlines()[0]}")
@@ -172,19 +174,19 @@ class Tables:
     def _open(self, tables: list[Source]) -> dict[str, list[Opened]]:
         """The files of each table. Raises _BadFiles."""
         trouble: dict[str, str] = {}
-        paths = {one.name: self._prepared(i, one, trouble) for i, one in enumerate(tables)}
+        paths = {one.name: self._prepared(one, trouble) for one in tables}
         looked: dict[str, Looked] = {}
         for some in batches([item for one in tables if one.format == "csv" for item in paths[one.name].items()]):
             looked |= self.csv.look(dict(some))
         found: dict[str, list[Opened]] = {}
-        for number, table in enumerate(tables):
+        for table in tables:
             here = paths[table.name]
             self.say(f"{table.name}: looking at {many(len(here), 'file') if table.files else table.label}")
             if not table.files or (table.path is not None and table.format not in ("csv", "json")):
                 try:
                     found[table.name] = [open_table(self.spark, table, list(here) if len(here) < len(table.files) else ())]
                 except PipelineError:  # maybe since Spark takes the columns from a damaged file, without saying from which
-                    if table.format != "orc" or not (bad := self._unreadable(number, table)):
+                    if table.format != "orc" or not (bad := self._unreadable(table)):
                         raise
                     trouble |= bad
                 continue
@@ -207,9 +209,9 @@ class Tables:
             raise _BadFiles(trouble)
         return found
 
-    def _prepared(self, number: int, table: Source, trouble: dict[str, str]) -> dict[str, str]:
+    def _prepared(self, table: Source, trouble: dict[str, str]) -> dict[str, str]:
         """Where Spark is to read the files that are not put aside, by label."""
-        encoding, folder = self.request.options.get("encoding", "utf-8"), self.work / f"{number}-prepared"
+        encoding, folder = self.request.options.get("encoding", "utf-8"), self.work / f"{self.numbers[table.name]}-prepared"
         paths: dict[str, str] = {}
         for i, label in enumerate(table.files):
             try:
@@ -220,11 +222,11 @@ class Tables:
         self.labels |= {path: label for label, path in paths.items()}
         return paths
 
-    def _unreadable(self, number: int, table: Source) -> dict[str, str]:
+    def _unreadable(self, table: Source) -> dict[str, str]:
         """The files that Spark cannot read, with the reason; each read alone, sooner than all anew after each of them."""
         self.say(f"{table.name}: files are damaged; reading each alone")
         found: dict[str, str] = {}
-        for label, path in self._prepared(number, table, found).items():
+        for label, path in self._prepared(table, found).items():
             format = "text" if table.format in ("csv", "json") else read_as(label, path, table.format)
             try:
                 reader(self.spark).format(format).load(to_read(path)).write.format("noop").mode("overwrite").save()
