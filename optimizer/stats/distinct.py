@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 
 from optimizer.algebra.columns import ColumnId, column_ids, column_set
 from optimizer.algebra.derive_props import filtered_props
@@ -26,19 +27,18 @@ def distinct_rows(ndvs: Sequence[float], rows: float) -> float:
 
 def distinct_counts(below: RelationStats, keys: Iterable[ColumnId]) -> list[float]:
     """Distinct counts whose product is how many combinations of `keys` there may be: of columns that no others of them determine,
-    each by its equal with the fewest values."""
+    each by its equal with the fewest values. Those of one relation of an inner join are no more than that has rows."""
     if below.props is None:
         return below.ndvs(keys)
-    figures, classes = below.columns, below.props.equivalences
+    home = {c: leaf for leaf in below.leaves for c in leaf.columns}
+    classes = below.props.equivalences
     if below.hides:  # a column that is not given may have fewer values than its equals
-        figures = {c: f for leaf in below.leaves for c, f in leaf.columns.items()}
         classes = filtered_props(below.props, below.predicate).equivalences
-    named, hidden = list[ColumnId](), list[float]()
+    chosen: dict[RelationStats, list[ColumnId]] = {}
     for key in column_ids(below.props.without_determined(column_set(keys))):
         equal = next((each for each in classes if each >> key & 1), 1 << key)
-        fewest = min((c for c in column_ids(equal) if c in figures), key=lambda c: (figures[c].ndv, c))
-        if fewest in below.columns:
-            named.append(fewest)
-        else:
-            hidden.append(figures[fewest].ndv)
-    return [*below.ndvs(named), *hidden]
+        fewest = min((c for c in column_ids(equal) if c in home), key=lambda c: (min(home[c].columns[c].ndv, home[c].rows), c))
+        chosen.setdefault(home[fewest], []).append(fewest)
+    if below.joined is None:
+        return [ndv for columns in chosen.values() for ndv in below.ndvs(columns)]
+    return [min(prod(leaf.ndvs(columns)), leaf.rows) for leaf, columns in chosen.items()]

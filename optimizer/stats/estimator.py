@@ -258,7 +258,7 @@ class Estimator:
 
     def _window(self, op: Window, props: LogicalProps, below: RelationStats) -> RelationStats:
         """The input's rows. Within a partition there are as many places as a partition of mean size has rows."""
-        partitions = distinct_rows(below.ndvs(op.partition), below.rows) if op.partition else 1.0
+        partitions = distinct_rows(distinct_counts(below, op.partition), below.rows) if op.partition else 1.0
         mean = max(1.0, below.rows / max(1.0, partitions))
         figures = dict(below.columns)
         for item in op.items:

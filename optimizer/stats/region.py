@@ -246,7 +246,11 @@ class _EqualityClass:
                     factors, equated = on_leaves.get(i, NOTHING)
                     on_leaves[i] = factors, equated | columns
             if self._found:
-                entries = self._told_by_keys(entries)
+                (key, *_), entries = entries, self._told_by_keys(entries)
+                looking = entries[0]
+                if looking is not key and (matched := self._matched(looking, key)) < 1.0:
+                    factors, equated = on_leaves.get(looking.relation, NOTHING)
+                    on_leaves[looking.relation] = (*factors, (matched, 0)), equated
             share *= self._correction(entries)
             looks = next((entry for entry in entries if not entry.once), entries[0]) if entries[0].once else entries[0]
             if looks is not entries[0]:  # its factor is the share of its rows that the key has: nothing to combine with others
@@ -293,6 +297,12 @@ class _EqualityClass:
             kept.remove(looking)
             kept.insert(0, looking)
         return kept
+
+    def _matched(self, looking: _Entry, key: _Entry) -> float:
+        """Share of the values of a column that are among the fewer of a key's column, where the key is not filtered to these."""
+        leaf = self._leaves[key.relation]
+        filtered = min(1.0, leaf.rows / leaf.base_rows) if leaf.base_rows else 1.0
+        return min(1.0, max(1.0, key.fewest) / max(1.0, looking.fewest) / filtered) if filtered else 1.0
 
     def _entry(self, i: int, columns: ColumnSet) -> _Entry:
         """What equated columns of relation `i` say, whichever other relations a set holds."""
