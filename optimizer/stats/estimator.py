@@ -2,7 +2,8 @@
 
 An inner-join region is estimated as a whole from its leaves and its conjuncts, each conjunct counted once: an equality
 class that reaches k relations contributes k - 1 factors (the distinct counts without the smallest), so the join order
-cannot matter. Distinct counts that are not stored are guessed from keys, foreign keys, value bounds and types.
+cannot matter. Semi, anti, left, mark and single joins change the rows and columns of a leaf on their left, so their place in the
+order does not matter either. Distinct counts that are not stored are guessed from keys, foreign keys, value bounds and types.
 """
 
 from __future__ import annotations

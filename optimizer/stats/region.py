@@ -4,9 +4,10 @@ Each conjunct counts once, whatever the order of joins. An equality class that r
 the 1/ndv of all its columns but the one with the fewest values (of several with the fewest, the largest table's), corrected by
 what common values and histograms say of all k columns together (`overlap`). Where the equated columns of a relation hold one of
 its keys, the factors of the key's columns become one, 1/|stored rows|: a join to a key finds one row, however many columns the
-key has. A further equality with the relation that was joined to the key counts for nothing, since such columns are mostly copies
-(in TPC-DS, the customer of a return and of its sale); one with another relation is taken as independent of the key. Other
-factors on one relation are combined with back-off, but not the share of rows that find a key of one column among fewer values.
+key has, for rows whose values are among the key's. A further equality with the relation that was joined to the key counts for
+nothing, since such columns are mostly copies (in TPC-DS, the customer of a return and of its sale); one with another relation is
+taken as independent of the key. Other factors on one relation are combined with back-off, but not the share of rows that find a
+key of one column among fewer values.
 
 What a subset shares with others is looked up: the product of its leaves' rows, and the factors of an equality class for the
 members of the class that the subset holds. `vector` gives the rows of many subsets at once, the same numbers as `rows`.
