@@ -32,6 +32,7 @@ from optimizer.stats.selectivity import Combine, back_off, selectivity
 
 Relations = int
 FEW_KINDS = 8  # of factors on a relation: up to so many, all are combined, whether a set has them or not
+SURE = 0.5  # share of values found by a key from which on all are thought to be
 HUGE, STEP = 1e200, 600  # products above HUGE are halved STEP times
 MANY_CLASSES = 24  # equality classes beyond which a set looks up the ones it holds columns of
 _OnLeaf = tuple[tuple[tuple[float, ColumnSet], ...], ColumnSet]  # factors on one relation, and all its equated columns
@@ -300,10 +301,12 @@ class _EqualityClass:
         return kept
 
     def _matched(self, looking: _Entry, key: _Entry) -> float:
-        """Share of the values of a column that are among the fewer of a key's column, where the key is not filtered to these."""
+        """Share of the values of a column that are among the fewer of a key's column, where the key is not filtered to these. Counts
+        that differ by little are taken for those of a foreign key, all of whose values are there."""
         leaf = self._leaves[key.relation]
         filtered = min(1.0, leaf.rows / leaf.base_rows) if leaf.base_rows else 1.0
-        return min(1.0, max(1.0, key.fewest) / max(1.0, looking.fewest) / filtered) if filtered else 1.0
+        share = max(1.0, key.fewest) / max(1.0, looking.fewest) / filtered if filtered else 1.0
+        return share if share < SURE else 1.0
 
     def _entry(self, i: int, columns: ColumnSet) -> _Entry:
         """What equated columns of relation `i` say, whichever other relations a set holds."""

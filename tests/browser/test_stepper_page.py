@@ -21,11 +21,17 @@ from optimizer.trace.replay import Replay
 from optimizer.trace.state import MemoState
 from optimizer.trace.walk import Walk
 from tests.browser.conftest import traced
+from tests.processes import wait_until
 from tests.search.graphs import graph_query
 from tests.search.planning import plan
 
 ARROWS = ("ArrowRight", "ArrowLeft", "Shift+ArrowRight", "Shift+ArrowLeft", "ArrowDown", "ArrowUp")
 STEPS = (*ARROWS, "n", "N", "b", "B", "f", "F", "m", "]", "[", "End", "Home")
+
+
+def became(page, condition: str) -> None:
+    """Waits until something holds on a page. Asked from here: the page's own policy keeps a text from being tried there again."""
+    wait_until(lambda: page.evaluate(condition), condition)
 
 
 def check_state(page, replay: Replay, first: int = 0) -> int:
@@ -63,7 +69,7 @@ def test_over_leads_where_the_walk_of_python_leads(show, q5, q5_page):
 def test_all_buttons_are_in_a_window_as_narrow_as_a_phone(show, q5_page):
     page = show(q5_page, "#e=300&v=memo")
     page.set_viewport_size({"width": 400, "height": 900})
-    page.wait_for_function("document.querySelector('#app').getBoundingClientRect().width === 400")
+    became(page, "document.querySelector('#app').getBoundingClientRect().width === 400")
     right = "[...document.querySelectorAll('.top button, .bar-row button')].map(b => b.getBoundingClientRect().right)"
     assert max(page.evaluate(right)) <= 400
     widths = page.evaluate("['.search input', '.top h1'].map(each => document.querySelector(each).clientWidth)")
@@ -74,7 +80,7 @@ def test_all_buttons_are_in_a_window_as_narrow_as_a_phone(show, q5_page):
 def test_the_page_fits_a_narrow_window(show, q5_page, width):
     page = show(q5_page)
     page.set_viewport_size({"width": width, "height": 900})
-    page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)  # laid out anew
+    became(page, f"document.documentElement.scrollWidth <= {width}")  # laid out anew
     centre = page.evaluate("document.querySelector('.centre').getBoundingClientRect().width")
     assert centre >= min(width, 700)
 
@@ -82,7 +88,7 @@ def test_the_page_fits_a_narrow_window(show, q5_page, width):
 def test_a_memo_too_large_for_the_window_is_seen_from_its_top(show, q5_page):
     page = show(q5_page, "#e=99999&v=memo")
     page.set_viewport_size({"width": 1000, "height": 750})
-    page.wait_for_function("stepper.memo.size().height < 400")  # laid out anew
+    became(page, "stepper.memo.size().height < 400")  # laid out anew
     page.evaluate("stepper.memo.fit(1)")
     assert page.evaluate("document.querySelector('.centre').clientHeight") >= 0.49 * 750
     top = "Math.min(...[...document.querySelectorAll(each)].map(element => element.getBoundingClientRect().top))"
@@ -289,11 +295,11 @@ def test_links_point_at_steps(show, q5, q5_page):
     link.click()
     assert page.evaluate("stepper.event.seq") == int(target.removeprefix("#e="))
     page.evaluate("location.hash = '#e=3&v=plan'")
-    page.wait_for_function("stepper.event.seq === 3 && stepper.view === 'plan'")
+    became(page, "stepper.event.seq === 3 && stepper.view === 'plan'")
     page.evaluate("location.hash = '#e=what'")  # stays
-    page.wait_for_function("location.hash.startsWith('#e=3')")
+    became(page, "location.hash.startsWith('#e=3')")
     page.evaluate("location.hash = '#e=99999999'")  # beyond the end: the last event
-    page.wait_for_function("seq => stepper.event.seq === seq", arg=q5.events[-1]["seq"])
+    became(page, f"stepper.event.seq === {q5.events[-1]['seq']}")
 
 
 def test_the_time_line_seeks_and_looks_closer(show, q5, q5_page):
