@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeVar
 
-from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.columns import ColumnId, ColumnSet
 from optimizer.algebra.logical import Label, LogicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.trees import Node, Tree
@@ -36,6 +36,10 @@ class ReorderableRegion(Protocol):
 
     def outer_columns(self, s: Relations) -> ColumnSet:
         """Columns of enclosing queries that those operators read."""
+        ...
+
+    def left_keys(self, s: Relations) -> list[ColumnId]:
+        """Columns that those operators equate with others, of each pair the one on the left, which a merge join comes by."""
         ...
 
 

@@ -70,7 +70,8 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
             found = list(inputs[0].offers)
         case Project(items):
             found = _through(ProjectRows(items), props, inputs[0])
-        case RegionGraph():
+        case RegionGraph(region, relations):
+            joined = region.left_keys(relations)
             found = [offer for each in inputs for offer in each.offers]
         case JoinGraph(predicate):
             for conjunct in predicate:

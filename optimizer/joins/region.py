@@ -19,9 +19,9 @@ from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, LogicalOperator, show_predicate
 from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import combined
+from optimizer.algebra.predicates import combined, equality_sides
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import Predicate, Scalar
+from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.conflicts import Edge, detect
 from optimizer.joins.forced import Forced
@@ -297,6 +297,18 @@ class JoinRegion:
     def outer_columns(self, s: Relations) -> ColumnSet:
         """Columns of enclosing queries that the operators read that every plan of a set applies."""
         return union(conjunct.outer for operator in self._applied(s) for conjunct in operator.predicate)
+
+    def left_keys(self, s: Relations) -> list[ColumnId]:
+        """Columns that the operators of `s` equate with others, of each pair the one on the left, which a merge join comes by."""
+        found = []
+        for each in self._applied(s):
+            kind, sides = each.operator.kind, (each.operator.left, each.operator.right)
+            left, right = (union_over(side, self.columns) for side in sides)
+            for conjunct in each.predicate if kind is not JoinKind.FULL else ():
+                match equality_sides(conjunct, left, right):
+                    case ColumnRef() as a, ColumnRef():
+                        found.append(a.id)
+        return found
 
     def _applied(self, s: Relations) -> list[RegionOperator]:
         return [self.operators[k.bit_length() - 1] for k in bits(self.within(s))]

@@ -301,8 +301,8 @@ class _EqualityClass:
         return kept
 
     def _matched(self, looking: _Entry, key: _Entry) -> float:
-        """Share of the values of a column that are among the fewer of a key's column, where the key is not filtered to these. Counts
-        that differ by little are taken for those of a foreign key, all of whose values are there."""
+        """Share of the values of a column that are among the fewer of a key's column, where the key is not filtered to these.
+        Counts that differ by little are taken for those of a foreign key, all of whose values are there."""
         leaf = self._leaves[key.relation]
         filtered = min(1.0, leaf.rows / leaf.base_rows) if leaf.base_rows else 1.0
         share = max(1.0, key.fewest) / max(1.0, looking.fewest) / filtered if filtered else 1.0

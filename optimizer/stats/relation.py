@@ -100,8 +100,13 @@ class RelationStats:
 
     def combinations(self, *determining: ColumnSet) -> float:
         """How many combinations of values columns have, of which each of these sets determines all: the least product of
-        distinct counts, columns taken to be independent; at least 1, and no bound is the number of rows."""
-        return min(prod(max(1.0, f.ndv) if (f := self.columns.get(c)) else inf for c in column_ids(s)) for s in determining)
+        distinct counts, columns taken to be independent, each by its equal with the fewest values; at least 1, and no bound is
+        the number of rows."""
+        return min(prod(max(1.0, self._values(c)) for c in column_ids(s)) for s in determining)
+
+    def _values(self, column: ColumnId) -> float:
+        equal = 1 << column if self.props is None else self.props.equivalents(column)
+        return min((self.columns[c].ndv for c in column_ids(equal) if c in self.columns), default=inf)
 
     def width(self, columns: ColumnSet) -> float:
         """Bytes of one row of the given columns (a bitset)."""

@@ -290,3 +290,40 @@ def test_where_no_left_deep_tree_is_left_the_space_is_the_same_however_it_is_sea
     ways = [{}, {"exploration": "interleaved"}, {"exploration": "on_demand"}, {"driver": "iterative"}]
     found = {proven(ORDERED, sql, {"enumeration": "left_deep", "prepass": False, **way}) for way in ways}
     assert max(found) == pytest.approx(min(found), rel=1e-9)
+
+
+@pytest.mark.parametrize("cost_model", ["c_mm", "arrow"])
+def test_a_union_is_grouped_by_columns_in_any_order(cost_model: str) -> None:
+    """Its inputs were asked for the order of column ids alone, so the order of the select list decided."""
+    tables = catalog(table("t", 20000, {"a": 20000, "b": 50}, key="a", order="a"), table("u", 7, {"a": 7, "b": 7}, key="a"))
+    costs = {
+        proven(tables, f"select distinct {top} from (select {each} from t union all select {each} from u) s", settings)
+        for settings in ({"cost_model": cost_model}, {"cost_model": cost_model, "enumeration": "rules"})
+        for top in ("a, b", "b, a")
+        for each in ("a, b", "b, a")
+    }
+    assert max(costs) == pytest.approx(min(costs), rel=1e-9)
+
+
+def test_regions_of_several_kinds_offer_the_keys_of_their_joins() -> None:
+    """As joins do: the union above merges by them. 38,436 was called proven."""
+    tables = catalog(
+        table("v", 300, {"b": 300}), table("t", 300, {"a": 300, "b": 50}), table("w", 20000, {"a": 20000, "e": 900}),
+        table("u", 20000, {"b": 100, "c": 20000}),
+    )  # fmt: skip
+    branch = "select u.c, u.b, t.b from t join u on u.b = t.a where exists (select 1 from v where b < 3 and b = t.a)"
+    memo = Optimizer(tables, Settings()).optimize(branch).memo
+    groups = [group for group in memo.live_groups() if group.logical[0].op.name == "region_graph"]
+    assert groups and all(any(key.collation for key in group.offers) for group in groups)
+    sql = f"select distinct c2, c0 from (select e as c0, a, e as c2 from w union all {branch}) s"
+    by_rules = proven(tables, sql, {"cost_model": "c_mm", "enumeration": "rules"})
+    assert proven(tables, sql, {"cost_model": "c_mm"}) == pytest.approx(by_rules, rel=1e-9)
+
+
+@pytest.mark.parametrize("cost_model", ["c_mm", "arrow"])
+def test_runs_of_equal_columns_are_counted_by_either(cost_model: str) -> None:
+    """The lowest column's distinct values were taken, so the order of FROM decided between 1 run and 1,500."""
+    tables = catalog(table("t", 1500, {"a": 1500, "c": 1}, order="a"))
+    sql = "select row_number() over (partition by x.a order by y.a) from {} where y.c = x.a"
+    costs = [proven(tables, sql.format(text), {"cost_model": cost_model}) for text in ("t x, t y", "t y, t x")]
+    assert costs[0] == pytest.approx(costs[1], rel=1e-9)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Label, SetOp
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.traits import Alternative, Collation, TraitSet, group_order, restrict_collation
+from optimizer.algebra.traits import Alternative, Collation, TraitSet, ascending, restrict_collation, sequences
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,9 @@ class MergeUnion(PhysicalOperator):
     name: ClassVar[str] = "merge_union"
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        order = required.collation or group_order(required.grouping)
-        return (self._merging(order),) if order else ()
+        if required.grouping:
+            return tuple(self._merging(ascending(each)) for each in sequences(list(column_ids(required.grouping))))
+        return (self._merging(required.collation),) if required.collation else ()
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         outer = dict(zip(self.sources[index], self.columns, strict=True))
