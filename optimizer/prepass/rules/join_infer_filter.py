@@ -134,9 +134,12 @@ def _apart(root: Node, columns: ColumnSet) -> bool:
         if isinstance(op, IndependentJoin | Filter | Scan):
             read += (_compared(op.predicate) & asked).bit_count()
         elif isinstance(op, Project):
-            sources = [item.value for item in op.items if asked >> item.id & 1]
-            asked = column_set(source.id for source in sources if isinstance(source, ColumnRef))
-            read += len(sources) - asked.bit_count()
+            values = [item.value for item in op.items if asked >> item.id & 1]
+            sources = [value.id for value in values if isinstance(value, ColumnRef)]
+            asked = column_set(sources)
+            if asked.bit_count() < len(sources):
+                return False
+            read += len(values) - len(sources)
         elif not isinstance(op, Aggregate):
             read += asked.bit_count()
             continue
