@@ -221,7 +221,8 @@ class Estimator:
         figures = {k: below.columns[k].each_once(rows if len(op.keys) == 1 else None) for k in op.keys}
         for item in op.aggregates:
             figures[item.id] = ColumnFigures(max(1.0, rows), width=type_width(item.call.type))
-        base = max(rows, distinct_rows(ndvs, max(leaf.base_rows for leaf in below.leaves))) if op.keys else None
+        stored = max(leaf.base_rows for leaf in below.leaves)  # the keys keep their domains, so base rows are those of all of it
+        base = max(rows, distinct_rows(below.ndvs(op.keys), stored)) if op.keys else None
         return RelationStats(rows, figures, base, props.keys)
 
     def distinct_values(
