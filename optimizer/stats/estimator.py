@@ -339,6 +339,8 @@ class Estimator:
     def _changed_leaf(
         self, op: IndependentJoin, read: tuple[RelationStats, ...], predicate: Predicate, right: RelationStats
     ) -> RelationStats:
+        """The first of the relations that `op` reads, as `op` leaves it; `predicate` is that of the inner join they are in. Kept,
+        so that it is one relation for all who ask."""
         first = part = read[0]
         if len(read) > 1:
             columns = {c: f for leaf in read for c, f in leaf.columns.items()}

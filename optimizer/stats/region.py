@@ -248,7 +248,8 @@ class _EqualityClass:
                     factors, equated = on_leaves.get(i, NOTHING)
                     on_leaves[i] = factors, equated | columns
             if self._found:
-                (key, *_), entries = entries, self._told_by_keys(entries)
+                key = entries[0]
+                entries = self._told_by_keys(entries)
                 looking = entries[0]
                 if looking is not key and (matched := self._matched(looking, key)) < 1.0:
                     factors, equated = on_leaves.get(looking.relation, NOTHING)
