@@ -69,12 +69,11 @@ class LogicalProps:
         if answer is not None:
             return answer
         closed = known | self.constants
-        before = -1
-        while closed != before:
-            before = closed
-            for members in self.equivalences:
+        while True:
+            for members in self.equivalences:  # disjoint, so once is enough until something else leads on
                 if members & closed:
                     closed |= members
+            before = closed
             for determinant, dependent in self.dependencies:
                 if determinant & closed == determinant:
                     closed |= dependent
@@ -83,6 +82,8 @@ class LogicalProps:
                     if key & closed == key:
                         closed |= self.columns
                         break
+            if closed == before:
+                break
         self.answers[known] = closed
         return closed
 
