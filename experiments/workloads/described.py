@@ -21,7 +21,7 @@ from optimizer.catalog.constraints import apply_declaration, foreign_keys
 from optimizer.catalog.declarations import TableDeclaration
 from optimizer.catalog.histogram import Histogram
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
-from optimizer.catalog.types import type_width
+from optimizer.catalog.types import fixed_width
 from optimizer.errors import CatalogError
 
 
@@ -67,7 +67,7 @@ def _table(declared: TableDeclaration, figures: Mapping[str, Any]) -> Table:
         columns.append(TableColumn(column.name, column.type))
     given = figures.get("columns", {})
     _refuse_unknown(f"column of {declared.name}", given, [column.name for column in columns])
-    stats = {c.name: _column_stats(given.get(c.name, {}), rows, type_width(c.type)) for c in columns}
+    stats = {c.name: _column_stats(given.get(c.name, {}), rows, fixed_width(c.type)) for c in columns}
     table = apply_declaration(Table(declared.name, tuple(columns), stats=TableStats(rows, 0, stats)), declared)
     for key in table.keys:
         if len(key) == 1:

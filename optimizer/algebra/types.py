@@ -227,3 +227,11 @@ def aggregate_type(function: str, arg: DataType | None) -> DataType | None:
             return pa.decimal128(MAX_PRECISION, arg.scale)
         return HUGEINT if is_integer(arg) else None
     return None
+
+
+def type_width(type: DataType) -> float:
+    """Bytes of a value in memory; strings are taken as 16."""
+    try:
+        return float(max(1, type.bit_width // 8))
+    except ValueError:
+        return 16.0

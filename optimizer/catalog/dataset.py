@@ -19,7 +19,7 @@ from optimizer.catalog.order import remembered_order
 from optimizer.catalog.parquet_files import parquet_facts
 from optimizer.catalog.statistics import stored_statistics, with_statistics
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableStats
-from optimizer.catalog.types import type_width
+from optimizer.catalog.types import fixed_width
 from optimizer.errors import CatalogError
 
 SCHEMA_FILE = "schema.sql"
@@ -128,7 +128,7 @@ def _table(folder: Path, files: TableFiles, facts: list[FileFacts]) -> Table:
         spelled[name.lower()] = name
     if not columns:
         raise CatalogError(f'table "{files.name}" ({files.files[0]}) has no columns')
-    stats = {c.name: combine([(file.rows, file.stats[c.name]) for file in facts], type_width(c.type)) for c in columns}
+    stats = {c.name: combine([(file.rows, file.stats[c.name]) for file in facts], fixed_width(c.type)) for c in columns}
     return Table(
         name=files.name,
         columns=columns,

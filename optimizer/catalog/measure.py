@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from optimizer.algebra.types import is_opaque
 from optimizer.catalog.facts import combine
 from optimizer.catalog.table import ColumnStats, TableColumn
-from optimizer.catalog.types import type_width
+from optimizer.catalog.types import fixed_width
 from optimizer.errors import CatalogError
 
 
@@ -36,14 +36,14 @@ def measure(path: Path, batches: Iterable[pa.RecordBatch], columns: Sequence[Tab
                     f'{path}: column "{column.name}" ({stored.type}) has values that {column.type} cannot hold: {error}'
                 ) from error
             parts[column.name].append((batch.num_rows, _column_stats(values)))
-    return rows, {column.name: combine(parts[column.name], type_width(column.type)) for column in columns}
+    return rows, {column.name: combine(parts[column.name], fixed_width(column.type)) for column in columns}
 
 
 def _column_stats(values: pa.Array) -> ColumnStats:
     present = len(values) - values.null_count
     if is_opaque(values.type):
         return ColumnStats(values.null_count, avg_width=values.nbytes / present if present else None)
-    width = type_width(values.type)
+    width = fixed_width(values.type)
     if width is None and present:
         width = pc.sum(pc.binary_length(values)).as_py() / present
     try:

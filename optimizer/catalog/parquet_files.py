@@ -16,7 +16,7 @@ from optimizer.algebra.types import is_opaque
 from optimizer.catalog.facts import FileFacts, combine
 from optimizer.catalog.fingerprint import file_fingerprint
 from optimizer.catalog.table import ColumnStats, TableColumn
-from optimizer.catalog.types import canonical_type, is_nanoseconds, type_width
+from optimizer.catalog.types import canonical_type, fixed_width, is_nanoseconds
 from optimizer.errors import CatalogError
 
 
@@ -58,7 +58,7 @@ def _facts(path: Path, footer: Any, schema: pa.Schema) -> FileFacts:
             stats[stored.name] = ColumnStats()
         else:
             parts = [(group.num_rows, _chunk_stats(group.column(leaf), type)) for group in groups]
-            stats[stored.name] = combine(parts, type_width(type))
+            stats[stored.name] = combine(parts, fixed_width(type))
             leaves[leaf] = stored.name
         leaf += _leaf_count(stored.type)
     facts = FileFacts(path, tuple(columns), footer.num_rows, path.stat().st_size, stats, file_fingerprint(path))

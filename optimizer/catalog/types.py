@@ -72,7 +72,7 @@ _FAMILIES = (
 )
 
 
-def type_width(type: DataType) -> float | None:
+def fixed_width(type: DataType) -> float | None:
     """Bytes a value of a canonical type takes in memory, without its validity bit; None where they differ, as of strings."""
     if kinds.is_string(type) or kinds.is_binary(type) or is_opaque(type):
         return None

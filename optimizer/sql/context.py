@@ -16,8 +16,9 @@ from optimizer.algebra.scalars import ColumnRef, Literal, OuterRef, Scalar
 from optimizer.algebra.subqueries import ScalarSubquery, Subquery
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Tree, postorder
-from optimizer.catalog.table import Catalog
+from optimizer.catalog.table import Catalog, Table
 from optimizer.sql.source import Source
+from optimizer.sql.stored import Stored, StoredTable
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
@@ -90,7 +91,9 @@ class Context:
     of FROM to its left; that binder knows what stands around it in turn. `subqueries`, those bound so far by their AST, and
     `shapes`, their trees, are `same_subquery`'s. `definitions`: those bound so far by the ids of their `Ctes`, each after those
     that it reads; `read`: the spools that something refers to; `working`: the recursive ones that are being bound, likewise.
-    `untyped`: INTEGER columns of nothing but bare NULLs, which take the type of what they meet, as NULL itself does.
+    `untyped`: INTEGER columns of nothing but bare NULLs, which take the type of what they meet, as NULL itself does. `words`:
+    those of the text, of which alone columns of stored tables are bound, None for all; `starred`: the select list of the block
+    whose FROM is being bound has a star.
     """
 
     __slots__ = (
@@ -106,13 +109,16 @@ class Context:
         "read",
         "shapes",
         "source",
+        "starred",
         "subqueries",
         "untyped",
+        "words",
         "working",
     )
 
-    def __init__(self, source: Source, catalog: Catalog) -> None:
-        self.source, self.catalog = source, catalog
+    def __init__(self, source: Source, catalog: Catalog, words: frozenset[str] | None = None) -> None:
+        self.source, self.catalog, self.words = source, catalog, words
+        self.starred = False
         self.columns = Columns()
         self.enclosing: ExpressionBinder | None = None
         self.subqueries: dict[Any, list[Subquery]] = {}
@@ -131,6 +137,12 @@ class Context:
             raise self.source.unsupported(
                 f"a query of more than {MAX_BLOCKS} blocks and tables", node, "a CTE counts once per reference"
             )
+
+    def stored(self, table: Table, everything: bool) -> Stored:
+        """The columns of a table that can be meant where it stands, or all."""
+        known = self.catalog.scans.get(table.name) or self.catalog.scans.setdefault(table.name, StoredTable(table))
+        found: Stored = known.columns(None if everything or self.starred else self.words)
+        return found
 
     def new_spool(self) -> int:
         self._spools += 1

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import takewhile
 from typing import Any
 
 from sqlglot import exp
 
 from optimizer.algebra.building import passed_all
-from optimizer.algebra.columns import ColumnId, DataType, column_set, union
+from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.logical import Project, ProjectItem, Scan, ScanColumn, ScanForeignKey
 from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.traits import ascending
@@ -165,35 +164,20 @@ def _stored_table(context: Context, node: Any, name: str, ctes: Ctes | None) -> 
 
 
 def _scan(context: Context, node: Any, table: Table) -> FromItem:
-    """All columns of a stored table, under new ids, with the catalog's keys and stored order."""
+    """The columns of a stored table that the text may mean, under new ids, with the catalog's keys and stored order."""
     alias_node = node.args.get("alias")
     alias = _alias_name(context, alias_node) or table.name
-    known = context.catalog.scans.get(table.name) or context.catalog.scans.setdefault(table.name, _stored(table))
-    scan, names, types = known
-    first = context.columns.of_table(table.columns, types, alias)
-    columns = tuple(map(_scan_column, range(first, first + len(names)), names))
-    keys, order = tuple(key << first for key in scan.keys), ascending(first + key.column for key in scan.order)
-    foreign = tuple(ScanForeignKey(tuple(map(first.__add__, ids)), *referenced) for ids, *referenced in scan.foreign_keys)
-    tree = Tree(Scan(table.name, alias, columns, keys, scan.not_null << first, order, foreign_keys=foreign))
     given = _alias_columns(alias_node)
+    stored = context.stored(table, everything=bool(given))
+    scan, columns, names = stored.scan, stored.columns, stored.names
+    first = context.columns.of_table(columns, stored.types, alias)
+    read = tuple(map(_scan_column, range(first, first + len(names)), names))
+    keys, order = tuple(key << first for key in scan.keys), ascending(first + key.column for key in scan.order)
+    foreign = tuple(ScanForeignKey(tuple(map(first.__add__, ids)), there, keys) for ids, there, keys in scan.foreign_keys)
+    tree = Tree(Scan(table.name, alias, read, keys, scan.not_null << first, order, foreign_keys=foreign))
     names = _names(context, given, alias, names) if given else names
-    relation = Relation(alias, names, lambda place: ColumnRef(first + place, table.columns[place].type))
+    relation = Relation(alias, names, lambda place: ColumnRef(first + place, columns[place].type))
     return FromItem(tree, Scope((relation,)))
-
-
-def _stored(table: Table) -> tuple[Scan, tuple[str, ...], dict[int, DataType]]:
-    """What the catalog says of a table: a scan without columns, whose ids begin with 0; names of columns; types by `id`."""
-    ids = {column.name: place for place, column in enumerate(table.columns)}
-    keys = tuple(column_set(ids[c] for c in key) for key in table.keys)
-    not_null = union((*keys, column_set(ids[c.name] for c in table.columns if not c.nullable)))
-    order = ascending(ids[name] for name in takewhile(ids.__contains__, table.order))
-    foreign = tuple(
-        ScanForeignKey(tuple(ids[c] for c in key.columns), key.table, key.referenced)
-        for key in table.foreign_keys
-        if all(c in ids for c in key.columns)
-    )
-    scan = Scan(table.name, table.name, (), keys, not_null, order, foreign_keys=foreign)
-    return scan, tuple(column.name for column in table.columns), {id(column.type): column.type for column in table.columns}
 
 
 _scan_column = lru_cache(maxsize=16384)(ScanColumn)  # ids begin at 0 in each query, so they are made of few of them

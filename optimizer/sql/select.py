@@ -32,7 +32,7 @@ from optimizer.sql.grouping_elements import GroupBy, group_by
 from optimizer.sql.names import output_name, short_name
 from optimizer.sql.ordering import collation, is_all, limited, output_position, sort_terms
 from optimizer.sql.scope import Scope
-from optimizer.sql.stars import expand_star
+from optimizer.sql.stars import expand_star, is_star
 from optimizer.sql.subqueries import over_columns
 from optimizer.sql.window_names import named_windows
 from optimizer.sql.windows import WindowExpression, Windows, refuse_windows, window_expressions
@@ -67,7 +67,9 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     """
     source = context.source
     source.only(node, *_CLAUSES, *_WINDOW_CLAUSES, ignored=("hint", "operation_modifiers"))
+    before, context.starred = context.starred, any(is_star(bare(item)) for item in node.expressions)
     tree, scope = bind_from(context, node, ctes)
+    context.starred = before
     block = _Block(context, scope, operand)
     block.bind_items(node)
     if node.args.get("where") is not None:
@@ -111,7 +113,7 @@ class _Block:
         source, binder = self.context.source, self._binder("SELECT")
         for node in select.expressions:
             inner = bare(node)
-            if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)):
+            if is_star(inner):
                 columns = expand_star(source, self.scope, inner, self.refs, binder.bind)
                 self.items += [Item(name, scalar, alias, name) for name, scalar, alias in columns]
                 continue

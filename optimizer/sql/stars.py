@@ -21,6 +21,10 @@ class StarColumn(NamedTuple):
     alias: str | None = None
 
 
+def is_star(node: Any) -> bool:
+    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
+
+
 def expand_star(
     source: Source, scope: Scope, node: Any, refs: dict[ColumnId, Any], bind: Callable[[Any], Scalar]
 ) -> list[StarColumn]:

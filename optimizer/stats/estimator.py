@@ -34,6 +34,7 @@ from optimizer.algebra.predicates import equated, predicate_columns
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
+from optimizer.algebra.types import type_width
 from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import SettingsError
 from optimizer.stats.distinct import distinct_counts, distinct_rows
@@ -447,11 +448,3 @@ _FEW_VALUES = {
     "year": 10.0, "quarter": 4.0, "month": 12.0, "day": 31.0, "hour": 24.0, "minute": 60.0, "second": 60.0,
     "dayofweek": 7.0, "dayofyear": 366.0, "week": 53.0,
 }  # fmt: skip
-
-
-def type_width(type: pa.DataType) -> float:
-    """Bytes of a value in memory; strings are taken as 16."""
-    try:
-        return float(max(1, type.bit_width // 8))
-    except ValueError:
-        return 16.0

@@ -344,7 +344,7 @@ def test_a_rule_that_never_ends_is_named(tmp_path: Path, tpch: Catalog, budget: 
         ("TransformationRule", "None", "returned None\napply returns a sequence, () where it does not apply"),
         ("TransformationRule", "bound", "returned an object of type Tree\napply returns a sequence"),
         ("TransformationRule", "[bound.inputs[0]]", "returned an object of type Leaf in its sequence, which is no Tree"),
-        ("TransformationRule", "[Tree(Aggregate(bound.op.keys, ()), bound.inputs)]", "returned a tree without n#4\nits columns"),
+        ("TransformationRule", "[Tree(Aggregate(bound.op.keys, ()), bound.inputs)]", "returned a tree without n#2\nits columns"),
         ("ImplementationRule", "[bound]", "returned an object of type Tree in its sequence, which is no PhysicalOperator"),
         ("RewriteRule", "()", "returned an object of type tuple\napply returns a Tree, None where it does not apply"),
     ],

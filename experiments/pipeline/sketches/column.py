@@ -16,7 +16,7 @@ from experiments.pipeline.sketches.frequent import Frequent, frequent_of, merge_
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog, hashes, merge_counters
 from experiments.pipeline.sketches.order import cut, cut_upwards
 from experiments.pipeline.sketches.ranks import Ranks, merge_ranks, ranks_of
-from optimizer.catalog.types import type_width
+from optimizer.catalog.types import fixed_width
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class ColumnSketch:
 def sketch_of(array: pa.Array) -> ColumnSketch:
     """Of the rows of one batch, of a canonical type."""
     counts, nans = count_values(array)
-    width = type_width(array.type)
+    width = fixed_width(array.type)
     present = len(array) - array.null_count
     total = float(pc.sum(pc.binary_length(array)).as_py() or 0) if width is None else width * present
     distinct = HyperLogLog()

@@ -38,9 +38,9 @@ from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.spools import CteReference
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree
+from optimizer.algebra.types import type_width
 from optimizer.prepass.demand import ENDS
 from optimizer.rules.interface import RewriteRule, RuleContext
-from optimizer.stats.estimator import type_width
 
 
 class ColumnPrune(RewriteRule):

@@ -1,0 +1,100 @@
+"""Only the columns that a text may mean are bound: that is faster, and nothing else may come of it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from executor.session import Session
+from optimizer.algebra.logical import Scan
+from optimizer.algebra.trees import Tree, postorder
+from optimizer.catalog.table import Catalog
+from optimizer.errors import SqlError
+from optimizer.sql.bind import bind
+from optimizer.sql.stored import StoredTable, words_of
+
+WIDE = {
+    "wide": pa.table({"a": [1, 2, 3], "b": [1, 1, 2], "Größe": [4, 5, 6], 'odd "name"': [7, 8, 9], "flag": [True, False, None]}),
+    "other": pa.table({"b": [1, 2, 2], "c": [10, 20, 30], "flag": [True, True, True]}),
+}
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    return Session(WIDE)
+
+
+def read(sql: str, catalog: Catalog) -> list[list[str]]:
+    """The names of the columns that each scan has after binding."""
+    parts = postorder(bind(sql, catalog).tree)
+    return [[c.source for c in node.op.columns] for node in parts if isinstance(node, Tree) and isinstance(node.op, Scan)]
+
+
+ODD = ["Größe", 'odd "name"']  # no words of ASCII letters: bound whether they are named or not
+
+
+@pytest.mark.parametrize(
+    ("sql", "wide"),
+    [
+        ("select a from wide", ["a", *ODD, "flag"]),
+        ("select A from WIDE", ["a", *ODD, "flag"]),
+        ("select count(*) from wide", [*ODD, "flag"]),  # rows are counted by the narrowest column
+        ("select sum(a * b) from wide", ["a", "b", *ODD, "flag"]),
+        ("select 'the b in a string' from wide", ["a", "b", *ODD, "flag"]),  # one too many does no harm
+        ("select * from wide", ["a", "b", *ODD, "flag"]),
+        ("from wide", ["a", "b", *ODD, "flag"]),
+        ("select w.* exclude (flag) from wide w", ["a", "b", *ODD, "flag"]),
+        ("select x from wide as w(x)", ["a", "b", *ODD, "flag"]),  # names by place
+        ("select (select count(*) from other) from wide", [*ODD, "flag"]),
+        ("select * from (select a from wide) v", ["a", *ODD, "flag"]),  # the star is another block's
+        ("with v as (from wide) select a from v", ["a", "b", *ODD, "flag"]),
+        ("select a from wide union all select c from other", ["a", *ODD, "flag"]),
+    ],
+)
+def test_columns_that_a_text_names(session: Session, sql: str, wide: list[str]) -> None:
+    assert wide in read(sql, session.catalog)
+
+
+def test_columns_of_keys_are_bound(tpch: Catalog) -> None:
+    """Decorrelation tells rows apart by them."""
+    assert read("select l_tax from lineitem", tpch) == [["l_orderkey", "l_linenumber", "l_tax"]]
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("select count(*) n from wide natural join other", [(1,)]),
+        ("select a, c from wide join other using (b) where wide.flag order by a", [(1, 10)]),
+        ("select * exclude (\"Größe\", \"odd \"\"name\"\"\") from wide join other using (b) where c = 20 and a = 3",
+         [(3, 2, None, 20, True)]),
+    ],
+)  # fmt: skip
+def test_columns_that_a_join_means(session: Session, sql: str, rows: list[tuple[object, ...]]) -> None:
+    columns = session.sql(sql).table.columns
+    assert list(zip(*(column.to_pylist() for column in columns), strict=True)) == rows
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("select bb from wide", "wide has a, b, Größe and 2 more"),
+        ("select a from wide join other using (c)", "that side has a, b, Größe and 2 more"),
+        ("select flag from wide, other", "write other.flag or wide.flag"),
+        ("select w.nothing from wide w", "w has a, b, Größe and 2 more"),
+    ],
+)
+def test_messages_name_columns_that_the_text_does_not(session: Session, sql: str, told: str) -> None:
+    with pytest.raises(SqlError) as error:
+        session.sql(sql)
+    assert told in str(error.value)
+    assert error.value.__context__ is None
+
+
+def test_what_is_kept_of_a_table_is_bounded(session: Session) -> None:
+    table = session.catalog.tables["wide"]
+    stored = StoredTable(table)
+    assert stored.columns(frozenset({"a"})) is stored.columns(words_of("select A from wide w where 1 = 1"))
+    assert stored.columns(None).names == tuple(column.name for column in table.columns)
+    for number in range(2_000):
+        stored.columns(frozenset({"a" if number % 2 else "b", str(number)}))
+    assert len(stored._known) <= 4
