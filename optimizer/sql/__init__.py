@@ -10,5 +10,6 @@ Read in this order: `parse` (text to AST) with `tokens`, `source` (positions, er
 parentheses), `select` with `stars`, `grouping`, `ordering` and `names` (of results), `from_clause`, `stored` (which columns
 of a table a text can mean), `joins`, `values`, `scope` (which column a name means), `set_operations`; then expressions:
 `expressions` (dispatch), `coerce` and `literals` (where types meet), `casts`, `arithmetic`, `comparisons`, `rows`,
-`conditionals`, `dates`, `calls`, `aggregates`, and `subqueries` with `same_subquery`. Apart from all this, `schema` reads a dataset's schema.sql.
+`conditionals`, `dates`, `calls`, `aggregates`, and `subqueries` with `same_subquery`. Apart from all this, `schema` reads a
+dataset's schema.sql.
 """

@@ -24,11 +24,12 @@ from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId, column_set
 from optimizer.algebra.derive_props import bind_a_key, matching_props
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, LogicalOperator, Project, ProjectItem
+from optimizer.algebra.logical import Aggregate, Project, ProjectItem
 from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import RuleContext, TransformationRule, node
 from optimizer.rules.transform.grouping_below_join import (
+    VIEWED,
     JoinView,
     determined_in_pairs,
     join_views,
@@ -40,7 +41,7 @@ from optimizer.rules.transform.partial_aggregates import partial_item
 
 class AggregatePushJoin(TransformationRule):
     name = "aggregate_push_join"
-    pattern = node(Aggregate, node(LogicalOperator))
+    pattern = node(Aggregate, node(VIEWED))
     expands = "never"  # join graphs are looked into as they are
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:

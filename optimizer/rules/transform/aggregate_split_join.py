@@ -25,17 +25,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.logical import Aggregate, LogicalOperator
+from optimizer.algebra.logical import Aggregate
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import RuleContext, TransformationRule, node
 from optimizer.rules.transform.aggregate_push_join import keeps_groups
-from optimizer.rules.transform.grouping_below_join import join_views, lower_keys, may_see_more_rows
+from optimizer.rules.transform.grouping_below_join import VIEWED, join_views, lower_keys, may_see_more_rows
 from optimizer.rules.transform.partial_aggregates import TwoSteps
 
 
 class AggregateSplitJoin(TransformationRule):
     name = "aggregate_split_join"
-    pattern = node(Aggregate, node(LogicalOperator))
+    pattern = node(Aggregate, node(VIEWED))
     expands = "never"  # join graphs are looked into as they are
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:

@@ -29,6 +29,7 @@ from optimizer.rules.transform.partition_joins import part
 from optimizer.rules.transform.partition_region import region_part
 
 KEPT_LEFT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)  # left rows reach the output unchanged, or not at all
+VIEWED = (Join, JoinGraph, RegionGraph)  # where `join_views` finds parts
 MOST_FOR_ALL = 4  # up to here every connected set of relations may be grouped, beyond only single ones, and all but one
 
 
