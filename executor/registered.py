@@ -22,16 +22,24 @@ def written(name: str, data: Any, folder: Path) -> Table:
     place = Path(mkdtemp(dir=folder))
     try:
         table = pa.table(dict(data)) if isinstance(data, Mapping) else pa.table(data)
+        if not table.num_columns:
+            raise CatalogError(f'"{name}" has no columns')
         _write(table, place / "t.arrow")
+        return replace(_opened(table, place), name=name)
     except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
         raise CatalogError(
             f'"{name}" cannot be read as a table: {str(error).splitlines()[0]}\n'
             "give an Arrow table, a DataFrame of pandas or Polars, or a mapping from column names to lists or NumPy arrays"
         ) from error
-    if not table.num_columns:
-        raise CatalogError(f'"{name}" has no columns')
-    (found,) = open_dataset(place).tables.values()
-    return replace(found, name=name)
+
+
+def _opened(table: pa.Table, place: Path) -> Table:
+    try:
+        (found,) = open_dataset(place).tables.values()
+    except CatalogError:
+        table.validate(full=True)  # says which column is wrong, and not that of a file
+        raise
+    return found
 
 
 def _write(table: pa.Table, path: Path) -> None:

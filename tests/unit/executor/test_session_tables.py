@@ -81,6 +81,13 @@ def test_what_is_no_table(data: Any) -> None:
         Session({}).register("t", data)
 
 
+def test_a_table_with_damaged_values() -> None:
+    """Arrow tables of other libraries are not always what they say they are."""
+    digits = pa.Array.from_buffers(pa.decimal128(3, 0), 1, [None, pa.py_buffer((10**20).to_bytes(16, "little"))])
+    with pytest.raises(CatalogError, match=r'"t" cannot be read as a table: Column 0: .* does not fit in precision'):
+        Session({"t": pa.table({"a": digits})})
+
+
 @pytest.mark.parametrize("name", ["a", "amount"])
 def test_two_columns_of_one_name(name: str) -> None:
     with pytest.raises(CatalogError, match=f'columns "{name}" and "{name}"'):
