@@ -1,22 +1,19 @@
 """The default estimator: System R's formulas on the statistics at hand, consistent for every expression of a group.
 
-An inner-join region is estimated as a whole from its leaves and its conjuncts, each conjunct counted once: an equality
-class that reaches k relations contributes k - 1 factors (the distinct counts without the smallest), so the join order
-cannot matter. Semi, anti, left, mark and single joins change the rows and columns of a leaf on their left, so their place in the
-order does not matter either. Distinct counts that are not stored are guessed from keys, foreign keys, value bounds and types.
+Joins are in `join_estimator`. Distinct counts that are not stored are guessed from keys, foreign keys, value bounds and types.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import prod
 
 import pyarrow as pa
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
-from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set, union
+from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.kinds import JoinKind, SetOpKind
+from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
     Filter,
@@ -29,47 +26,32 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
-from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join
-from optimizer.algebra.predicates import equated, predicate_columns
+from optimizer.algebra.logical_joins import Apply, IndependentJoin
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate, Scalar
+from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.types import type_width
 from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import SettingsError
 from optimizer.stats.distinct import distinct_counts, distinct_rows
 from optimizer.stats.filtered import filtered_figures
-from optimizer.stats.matches import LEAST_SHARE, bounded, mark_figures, per_row_figures, semi_share, some_row_share
-from optimizer.stats.region import RegionRows
-from optimizer.stats.region_parts import RegionParts, inner_parts, region_stats
+from optimizer.stats.join_estimator import JoinEstimator
+from optimizer.stats.region_parts import inner_parts
 from optimizer.stats.relation import ColumnFigures, RelationStats, as_number, as_place, frequent_values
-from optimizer.stats.selectivity import back_off, conjunction_selectivity
+from optimizer.stats.selectivity import conjunction_selectivity
 from optimizer.stats.spread import spread_of
 
 STEPS = 10.0  # rounds that a recursion is thought to take
 
 
-class Estimator:
-    """Rows and column figures of an operator's output from those of its inputs. Subclass and override `estimate`.
-
-    `in_regions`: semi, anti, left, mark and single joins are estimated as parts of the inner joins around them; False for an
-    estimator that says something of them as relations.
-    """
-
-    in_regions = True
-
-    @staticmethod
-    def combine(fractions: Iterable[float]) -> float:
-        """One selectivity of those of several predicates on one relation."""
-        return back_off(fractions)
+class Estimator(JoinEstimator):
+    """Rows and column figures of an operator's output from those of its inputs. Subclass and override `estimate`."""
 
     def __init__(self, catalog: Catalog, columns: Columns) -> None:
+        super().__init__()
         self.catalog, self.columns = catalog, columns
         self._spools: dict[int, RelationStats] = {}  # by number, as they were estimated
-        self._regions: dict[tuple[tuple[RelationStats, ...], Predicate], RegionRows] = {}
-        self._around: dict[RelationStats, RegionParts] = {}  # the last region that was new with a leaf in it
         self._distinct: dict[tuple[RelationStats, tuple[ColumnId, ...]], RelationStats] = {}
-        self._changed: dict[tuple[IndependentJoin, tuple[RelationStats, ...], Predicate, RelationStats], RelationStats] = {}
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         """The same result, bit by bit, for every expression of a group."""
@@ -307,141 +289,6 @@ class Estimator:
         once = SetOp(SetOpKind.UNION, True, op.columns, op.sources)
         union = self._setop(once, props, inputs)
         return RelationStats(inputs[0].rows + STEPS * inputs[1].rows, union.columns, keys=props.keys)
-
-    def _join(self, op: IndependentJoin, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
-        """A join that adds to its left rows, or leaves some out, is a part of the inner join on its left, where there is one:
-        joins above see the equalities below, and those that change places with it have the same rows."""
-        if op.kind is JoinKind.INNER:
-            leaves, predicate = inner_parts((left, right), op.predicate)
-            return self.inner_region(leaves, predicate, props)
-        if isinstance(op, Join) and op.kind is JoinKind.RIGHT:
-            op, left, right = Join(JoinKind.LEFT, op.predicate), right, left
-        if self.in_regions:
-            if op.kind is JoinKind.SEMI and (found := self._semi_region(op.predicate, props, left, right)) is not None:
-                return found
-            if left.joined is not None and op.kind is not JoinKind.FULL and (leaves := self._changed_leaves(op, left, right)):
-                return self.inner_region(*inner_parts(leaves, left.predicate), props)
-        return self._alone(op, props, left, right)
-
-    def _changed_leaves(self, op: IndependentJoin, left: RelationStats, right: RelationStats) -> tuple[RelationStats, ...]:
-        """The relations of an inner join, of which the first one that `op` reads has the columns and the share of rows that `op`
-        gives to all that it reads; none where a column would be there twice, or somebody else made the figures."""
-        leaves = left.leaves
-        if right.props is None or any(leaf.props is None for leaf in leaves):
-            return ()
-        own = [column_set(leaf.columns) for leaf in leaves]
-        if left.hides and not op.kind.left_only and union(own) & column_set(right.columns):
-            return ()
-        read = predicate_columns(op.predicate)
-        touched = [i for i, columns in enumerate(own) if columns & read] or [0]
-        changed = self._changed_leaf(op, tuple([leaves[i] for i in touched]), left.predicate, right)
-        return (*leaves[: touched[0]], changed, *leaves[touched[0] + 1 :])
-
-    def _changed_leaf(
-        self, op: IndependentJoin, read: tuple[RelationStats, ...], predicate: Predicate, right: RelationStats
-    ) -> RelationStats:
-        """The first of the relations that `op` reads, as `op` leaves it; `predicate` is that of the inner join they are in. Kept,
-        so that it is one relation for all who ask."""
-        first = part = read[0]
-        if len(read) > 1:
-            columns = {c: f for leaf in read for c, f in leaf.columns.items()}
-            beyond = ~column_set(columns)
-            within = tuple([s for s in predicate if s.columns and not s.columns & beyond])
-            part = RelationStats(self.region(read, within).rows((1 << len(read)) - 1), columns, joined=read, predicate=within)
-        known = self._changed.get((op, read, part.predicate, right))
-        if known is None:
-            assert first.props is not None and right.props is not None
-            props = op.derive_props((first.props, right.props))
-            alone = self._alone(op, props, part, right)
-            times = alone.rows / part.rows if part.rows else 1.0
-            added = {c: f for c, f in alone.columns.items() if c not in part.columns}
-            known = RelationStats(first.rows * times, {**first.columns, **added}, first.base_rows, props.keys)
-            known.distinct, known.props = first.distinct, props
-            self._changed[op, read, part.predicate, right] = known
-        return known
-
-    def _alone(self, op: IndependentJoin, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
-        """A join that is no inner one, as a relation."""
-        kind = op.kind
-        if kind.left_only or op.mark is not None or kind is JoinKind.SINGLE:
-            share = semi_share(op.predicate, left, right)
-            if kind.left_only:
-                rows = left.rows * (share if kind is JoinKind.SEMI else 1.0 - share)
-                return RelationStats(max(rows, LEAST_SHARE * left.rows), left.columns, left.base_rows, props.keys)
-            share = bounded(share)
-            if op.mark is not None:
-                figures = {**left.columns, op.mark: mark_figures(share, op.predicate, left, right)}
-                return RelationStats(left.rows, figures, left.base_rows, props.keys)
-            figures = {**left.columns, **{c: f.with_nulls(1.0 - share) for c, f in right.columns.items()}}
-            return RelationStats(left.rows, figures, keys=props.keys)
-        inner = self.inner_region(*inner_parts((left, right), op.predicate), props)
-        left_unmatched = max(0.0, left.rows - min(left.rows, inner.rows)) if kind.keeps_left else 0.0
-        right_unmatched = max(0.0, right.rows - min(right.rows, inner.rows)) if kind.keeps_right else 0.0
-        rows = inner.rows + left_unmatched + right_unmatched
-        figures = dict(left.columns)
-        if right_unmatched:
-            figures = {c: f.with_nulls(right_unmatched / rows) for c, f in figures.items()}
-        for column, f in right.columns.items():
-            figures[column] = f.with_nulls(left_unmatched / rows) if left_unmatched else f
-        return RelationStats(rows, figures, keys=props.keys)
-
-    def _semi_region(
-        self, predicate: Predicate, props: LogicalProps, left: RelationStats, right: RelationStats
-    ) -> RelationStats | None:
-        """A semi-join as the inner join that it is, where it is one (`semi_join_to_inner_on_key`, `..._on_distinct`): both, and
-        either with more joined to it, have one estimate."""
-        if left.props is None or right.props is None or any(s.volatile for s in predicate):
-            return None
-        keys = equated(predicate, left.props.columns, right.props.columns)
-        if not keys:
-            return None
-        if not right.props.unique_on(keys):
-            if predicate_columns(predicate) & right.props.columns != keys:
-                return None
-            right = self.distinct_values(right, tuple(column_ids(keys)))
-        found = self.inner_region(*inner_parts((left, right), predicate), props)
-        if found.rows <= left.rows:
-            return found
-        rows, joined = left.rows, left.joined
-        return RelationStats(rows, left.columns, left.base_rows, props.keys, joined, left.predicate, left.hides)
-
-    def _apply(self, op: Apply, props: LogicalProps, left: RelationStats, right: RelationStats) -> RelationStats:
-        """The right input's figures are those of one run, in which an outer value is a constant that is not known yet."""
-        kind = op.kind
-        each = right.rows * conjunction_selectivity(op.predicate, {**left.columns, **right.columns}, self.combine)
-        share = some_row_share(each, right.base_rows)
-        if kind in (JoinKind.SEMI, JoinKind.ANTI):
-            rows = left.rows * (share if kind is JoinKind.SEMI else 1.0 - share)
-            return RelationStats(max(rows, LEAST_SHARE * left.rows), left.columns, left.base_rows, props.keys)
-        if op.mark is not None:
-            figures = {**left.columns, op.mark: mark_figures(share, op.predicate, left, right)}
-            return RelationStats(left.rows, figures, left.base_rows, props.keys)
-        rows = left.rows if kind is JoinKind.SINGLE else left.rows * each
-        inner = per_row_figures(right.columns, left.rows, rows)
-        if kind is JoinKind.INNER:
-            return RelationStats(rows, {**left.columns, **inner}, keys=props.keys)
-        unmatched = left.rows * (1.0 - share)
-        if kind is JoinKind.LEFT:
-            rows += unmatched
-        nulls = min(1.0, unmatched / rows) if rows else 0.0
-        return RelationStats(rows, {**left.columns, **{c: f.with_nulls(nulls) for c, f in inner.items()}}, keys=props.keys)
-
-    def inner_region(self, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> RelationStats:
-        """The join of `leaves` under all conjuncts of `predicate`: a function of the two sets alone."""
-        around = self._around.get(leaves[0])
-        part = None if around is None else around.part(leaves, predicate)
-        if around is None or part is None:
-            around, part = RegionParts(leaves, predicate, self.region(leaves, predicate)), (1 << len(leaves)) - 1
-            self._around.update(dict.fromkeys(leaves, around))
-        return region_stats(around.rows.rows(part), leaves, predicate, props)
-
-    def region(self, leaves: Sequence[RelationStats], predicate: Predicate) -> RegionRows:
-        """Rows of every subset of an inner-join region; `leaves[i]` is relation i. Kept: a group is estimated by the
-        region by which its joins are ordered."""
-        known = self._regions.get((tuple(leaves), predicate))
-        if known is None:
-            known = self._regions[tuple(leaves), predicate] = RegionRows(leaves, predicate, self.combine)
-        return known
 
 
 _FEW_VALUES = {
