@@ -131,7 +131,7 @@ class Memo:
             if isinstance(node.op, Choice):
                 known = self._one_group(inputs, into if root else None)
             elif known is None:
-                known = self._insert_one(node.op, inputs, into if root else None, rule, source, new, unseen and root, bound)
+                known = self._insert_one(node, inputs, into if root else None, rule, source, new, unseen and root, bound)
             gids[id(node)] = known
             if not stack:
                 if not outside:
@@ -148,7 +148,7 @@ class Memo:
 
     def _insert_one(
         self,
-        op: LogicalOperator,
+        node: Tree,
         inputs: tuple[int, ...],
         into: int | None,
         rule: str | None,
@@ -157,7 +157,7 @@ class Memo:
         unseen: bool,
         around: Binders,
     ) -> int:
-        into = None if into is None else self.find(into)
+        op, into = node.op, None if into is None else self.find(into)
         bound = self._read(op, inputs, around) if around else ()
         known = self._index.get((op, inputs, bound))
         if known is not None:
@@ -175,7 +175,7 @@ class Memo:
             if same is not None:
                 gid = same if gid < 0 or gid == same else self.merge(gid, same, rule or "insert")
         if gid < 0:
-            gid = self._new_group(op, inputs, region, around)
+            gid = self._new_group(node, inputs, region, around)
         if region is not None:
             self._regions.found((region.leaves, region.predicate, bound), gid)
         mexpr = LogicalExpr(self._next_mexpr, gid, op, inputs, rule, source)
@@ -226,9 +226,9 @@ class Memo:
                 leaves += map(self.find, region.leaves)
         return tuple(sorted(leaves))
 
-    def _new_group(self, op: LogicalOperator, inputs: tuple[int, ...], region: Region | None, around: Binders) -> int:
-        children = [self.groups[gid] for gid in inputs]
-        props = op.derive_props([child.props for child in children])
+    def _new_group(self, node: Tree, inputs: tuple[int, ...], region: Region | None, around: Binders) -> int:
+        op, children = node.op, [self.groups[gid] for gid in inputs]
+        props = op.derive_props([child.props for child in children]) if children else node.props  # which the pre-pass may know
         stats = self.figures.estimate(op, props, [child.stats for child in children])
         leaves = [self.groups[gid] for gid in region.leaves] if region is not None else children
         if type(rows := getattr(stats, "rows", None)) is not float or not rows >= 0.0:
