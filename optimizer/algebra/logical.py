@@ -91,7 +91,8 @@ class Scan(LogicalOperator):
     """Rows of a base table, only `columns`, only those where `predicate` is TRUE, of these at most `limit` after `offset` (any).
 
     `keys`, `not_null` and `foreign_keys` come from the catalog, in the query's column ids, and may name columns that the scan
-    no longer reads; `order` is an order the stored rows have. The predicate may read only `columns`.
+    no longer reads, though foreign keys none that the query never names; `order` is an order the stored rows have. The predicate
+    may read only `columns`.
     """
 
     table: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from time import perf_counter
+from typing import Any
 
 from optimizer.algebra.query import BoundQuery
 from optimizer.catalog.table import Catalog
@@ -15,7 +16,6 @@ from optimizer.sql.deep import with_deep_stack
 from optimizer.sql.opaque import refuse_uses
 from optimizer.sql.parse import parse, without_parents
 from optimizer.sql.query import bind_query
-from optimizer.sql.stored import words_of
 
 
 def bind(sql: str, catalog: Catalog, ms: dict[str, float] | None = None) -> BoundQuery:
@@ -31,14 +31,6 @@ def bind(sql: str, catalog: Catalog, ms: dict[str, float] | None = None) -> Boun
 
 
 def _bind(sql: str, catalog: Catalog, ms: dict[str, float] | None) -> BoundQuery:
-    words = words_of(sql)
-    if words is not None:
-        with suppress(SqlError):  # said again below, with the columns that the text does not name
-            return _bind_words(sql, catalog, ms, words)
-    return _bind_words(sql, catalog, ms, None)
-
-
-def _bind_words(sql: str, catalog: Catalog, ms: dict[str, float] | None, words: frozenset[str] | None) -> BoundQuery:
     start = perf_counter()
     try:
         tree, source = parse(sql)
@@ -47,10 +39,17 @@ def _bind_words(sql: str, catalog: Catalog, ms: dict[str, float] | None, words: 
         raise
     if ms is not None:
         ms["parse"] = 1000 * (perf_counter() - start)
-    context = Context(source, catalog, words)
+    if (words := source.words()) is not None:
+        with suppress(SqlError):  # raised below, with a message that names columns which the text does not
+            return _bound(tree, Context(source, catalog, words))
+        tree, source = parse(sql)
+    return _bound(tree, Context(source, catalog, None))
+
+
+def _bound(tree: Any, context: Context) -> BoundQuery:
     bound = bind_query(context, tree, None)
     query = BoundQuery(with_definitions(context, bound.tree), context.columns, bound.outputs, bound.order)
-    refuse_uses(source, tree, query)
+    refuse_uses(context.source, tree, query)
     without_parents(tree)
     return query
 

@@ -92,8 +92,7 @@ class Context:
     `shapes`, their trees, are `same_subquery`'s. `definitions`: those bound so far by the ids of their `Ctes`, each after those
     that it reads; `read`: the spools that something refers to; `working`: the recursive ones that are being bound, likewise.
     `untyped`: INTEGER columns of nothing but bare NULLs, which take the type of what they meet, as NULL itself does. `words`:
-    those of the text, of which alone columns of stored tables are bound, None for all; `starred`: the select list of the block
-    whose FROM is being bound has a star.
+    the names in the text, of which alone columns of stored tables are bound; `all_columns`: of tables that are bound now, all.
     """
 
     __slots__ = (
@@ -102,6 +101,7 @@ class Context:
         "_spools",
         "_unnamed",
         "_volatile",
+        "all_columns",
         "catalog",
         "columns",
         "definitions",
@@ -109,7 +109,6 @@ class Context:
         "read",
         "shapes",
         "source",
-        "starred",
         "subqueries",
         "untyped",
         "words",
@@ -117,8 +116,7 @@ class Context:
     )
 
     def __init__(self, source: Source, catalog: Catalog, words: frozenset[str] | None = None) -> None:
-        self.source, self.catalog, self.words = source, catalog, words
-        self.starred = False
+        self.source, self.catalog, self.words, self.all_columns = source, catalog, words, False
         self.columns = Columns()
         self.enclosing: ExpressionBinder | None = None
         self.subqueries: dict[Any, list[Subquery]] = {}
@@ -141,8 +139,17 @@ class Context:
     def stored(self, table: Table, everything: bool) -> Stored:
         """The columns of a table that can be meant where it stands, or all."""
         known = self.catalog.scans.get(table.name) or self.catalog.scans.setdefault(table.name, StoredTable(table))
-        found: Stored = known.columns(None if everything or self.starred else self.words)
+        found: Stored = known.columns(None if everything or self.all_columns else self.words)
         return found
+
+    @contextmanager
+    def tables(self, all_columns: bool) -> Iterator[None]:
+        """While tables are bound of which all columns can be meant, by a star or by their places, or only those named."""
+        before, self.all_columns = self.all_columns, all_columns
+        try:
+            yield
+        finally:
+            self.all_columns = before
 
     def new_spool(self) -> int:
         self._spools += 1

@@ -95,8 +95,10 @@ def bind_table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
                 source.only(inner, "this")
                 inner = inner.this
             if isinstance(inner, exp.Table) or (isinstance(inner, exp.Subquery) and inner.args.get("alias") is not None):
-                item = bind_table(context, inner, with_ctes(context, node, ctes))
-                item = item if node.args.get("alias") is None else _renamed(context, node, item)
+                renamed = node.args.get("alias") is not None
+                with context.tables(all_columns=context.all_columns or renamed):
+                    item = bind_table(context, inner, with_ctes(context, node, ctes))
+                item = _renamed(context, node, item) if renamed else item
             else:
                 bound = bind_query(context, node if _has_clauses(node) else inner, ctes, derived=True)
                 item = _aliased(context, node, bound)

@@ -67,9 +67,8 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     """
     source = context.source
     source.only(node, *_CLAUSES, *_WINDOW_CLAUSES, ignored=("hint", "operation_modifiers"))
-    before, context.starred = context.starred, any(is_star(bare(item)) for item in node.expressions)
-    tree, scope = bind_from(context, node, ctes)
-    context.starred = before
+    with context.tables(all_columns=any(is_star(bare(item)) for item in node.expressions)):
+        tree, scope = bind_from(context, node, ctes)
     block = _Block(context, scope, operand)
     block.bind_items(node)
     if node.args.get("where") is not None:

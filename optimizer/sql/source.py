@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from sqlglot.tokens import TokenType
+
 from optimizer.errors import SqlError, Unsupported
 
 Span = tuple[int, int]
@@ -46,6 +48,11 @@ class Source:
     def __init__(self, sql: str, tokens: list[Any]) -> None:
         self.sql, self._tokens, self.now, self.differences = sql, tokens, datetime.now(), False
         self._at: dict[int, int] = {}  # token number by where it starts; made for the first message
+
+    def words(self) -> frozenset[str] | None:
+        """All words that may be names of columns, in lower case; None where a NATURAL join means columns without naming them."""
+        words = frozenset([token.text.lower() for token in self._tokens if token.token_type is not TokenType.STRING])
+        return None if "natural" in words else words
 
     def span(self, node: Any) -> Span | None:
         """[start, end) of the text under `node`; of its nearest enclosing node when it holds no word itself."""

@@ -1,13 +1,12 @@
 """What the binder makes of a stored table once for all queries: its scan by the columns that a text may mean.
 
-A text can mean only columns whose names are words of it, unless a star or NATURAL asks for all. The others get no ids, but for
-those of keys: so sets of columns, which are ints by id, stay short, and a query over a table of thousands of columns does not pay
-for them.
+A text can mean only columns whose names it has, unless a star, NATURAL or names by place ask for all. The others get no ids, but
+for those of keys: so sets of columns, which are ints by id, stay short, and a query over a table of thousands of columns does not
+pay for them.
 """
 
 from __future__ import annotations
 
-import re
 from itertools import chain, takewhile
 from typing import NamedTuple
 
@@ -18,7 +17,6 @@ from optimizer.algebra.types import type_width
 from optimizer.catalog.table import Table, TableColumn
 
 KEPT = 256  # sets of columns of one table
-_WORD = re.compile(r"\w+")
 
 
 class Stored(NamedTuple):
@@ -32,7 +30,7 @@ class Stored(NamedTuple):
 
 
 class StoredTable:
-    """A table as texts read it; which columns is decided, and kept, by the words that are names of its columns."""
+    """A table as texts read it, by the words of a text that are names of its columns."""
 
     __slots__ = ("_always", "_known", "_names", "_table")
 
@@ -41,7 +39,7 @@ class StoredTable:
         self._names = frozenset(column.name.lower() for column in table.columns)
         self._known: dict[frozenset[str] | None, Stored] = {}
         counted = min(table.columns, key=lambda column: type_width(column.type)).name
-        self._always = {counted, *chain.from_iterable(table.keys), *(c.name for c in table.columns if not _is_word(c.name))}
+        self._always = {counted, *chain.from_iterable(table.keys)}
 
     def columns(self, words: frozenset[str] | None) -> Stored:
         """Its columns that are among the words of a text, and those that a plan may read in any case: of keys, by which
@@ -56,16 +54,6 @@ class StoredTable:
                 columns = tuple(c for c in columns if c.name.lower() in named or c.name in self._always)
             known = self._known[named] = _stored(self._table, columns)
         return known
-
-
-def words_of(sql: str) -> frozenset[str] | None:
-    """The words of a text in lower case; None where it may mean columns that it does not name, wherever it reads tables."""
-    words = frozenset(_WORD.findall(sql.lower()))
-    return None if "natural" in words else words
-
-
-def _is_word(name: str) -> bool:
-    return name.isascii() and _WORD.fullmatch(name) is not None
 
 
 def _stored(table: Table, columns: tuple[TableColumn, ...]) -> Stored:
