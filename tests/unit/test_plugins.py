@@ -533,3 +533,28 @@ def test_a_logical_operator_that_estimators_do_not_know(tmp_path: Path, tpch: Ca
     session = Session(tpch, {"estimator": estimator}, plugins=[written(tmp_path, PEEK)])
     with pytest.raises(SettingsError, match=message):
         session.explain("select n_name, r_name from nation join region on n_regionkey = r_regionkey limit 5")
+
+
+TENANT = """
+from dataclasses import replace
+import pyarrow as pa
+
+@rule
+class OnlyMine(RewriteRule):
+    name = "only_mine"
+    pattern = node(Scan)
+
+    def apply(self, bound, context):
+        scan = bound.op
+        if scan.table != "customer" or any(each.source == "c_nationkey" for each in scan.columns):
+            return None
+        owner = context.columns.new("c_nationkey", pa.int32(), True)
+        scan = replace(scan, columns=(*scan.columns, ScanColumn(owner.id, "c_nationkey")))
+        mine = Call("=", (ColumnRef(owner.id, owner.type), Literal(3, owner.type)), pa.bool_())
+        return Tree(Filter((mine,)), (Tree(scan),))
+"""
+
+
+def test_a_rule_reads_a_stored_column_that_the_text_does_not_name(tmp_path: Path, tpch: Catalog) -> None:
+    expected = Session(tpch).sql("select count(*) n from customer where c_nationkey = 3").table
+    assert Session(tpch, plugins=[written(tmp_path, TENANT)]).sql("select count(*) n from customer").table == expected
