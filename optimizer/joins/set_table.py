@@ -130,8 +130,8 @@ class SetTable:
         if not leading:
             bound = self._cost(level, self._some, self._local(level))
         else:
-            beside = self._beside(level, self._some_order())
-            bound = self._kept(level, self.ordered(leading, free), beside, self._merged_by(leading))
+            ordered = self.ordered(leading, free)
+            bound = self._kept(level, ordered, self._beside_of(s, level), self._merged_by(leading))
         return self.splits.sets[level.left], self.splits.sets[level.right], bound + self._fixed[level.sets]
 
     def cheapest(self, s: Relations) -> tuple[Relations, Relations]:
@@ -178,6 +178,12 @@ class SetTable:
             if self.splits.count <= KEPT_SPLITS:
                 self._levels[number] = known
         return known
+
+    def _beside_of(self, s: Relations, level: Level) -> Beside:
+        """What every order needs of the splits of one set: a part of what it needs of those of its size."""
+        _, number, its = self.splits.of(s)
+        known = self._levels.get(number)
+        return self._beside(level, self._some_order()) if known is None else Beside(*[each[its] for each in known])
 
     def _locals(self) -> Iterator[Costs]:
         """`_local` of each size."""
