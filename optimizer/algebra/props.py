@@ -6,7 +6,7 @@ by trait satisfaction and by estimators.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, is_subset
@@ -53,6 +53,13 @@ class LogicalProps:
             if members >> column & 1:
                 return (members & -members).bit_length() - 1
         return column
+
+    def representatives(self, columns: ColumnSet) -> Iterator[ColumnId]:
+        """Those of `columns`, each once."""
+        while columns:
+            members = self.equivalents((columns & -columns).bit_length() - 1)
+            yield (members & -members).bit_length() - 1
+            columns &= ~members
 
     def equivalents(self, column: ColumnId) -> ColumnSet:
         for members in self.equivalences:

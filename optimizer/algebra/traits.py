@@ -204,15 +204,10 @@ def spellings(order: Collation, columns: ColumnSet, outer: LogicalProps, inner: 
 def _spellings(order: Collation, columns: ColumnSet, outer: LogicalProps, inner: LogicalProps) -> tuple[Collation, ...]:
     found: list[Collation] = [()]
     for key in order:
-        choices: dict[ColumnId, None] = {}
         same = outer.equivalents(key.column) & columns
         if not same:
             return ()
-        while same:
-            low = same & -same
-            choices.setdefault(inner.representative(low.bit_length() - 1))
-            same ^= low
-        said = [SortKey(c, key.descending, key.nulls_first) for c in choices]
+        said = [SortKey(c, key.descending, key.nulls_first) for c in inner.representatives(same)]
         found = [(*prefix, each) for prefix in found for each in said][:MOST_SPELLINGS]
     if len(order) > 1 and inner.equivalences:
         found += list(_longer(order, found, outer, inner))[:MOST_SPELLINGS]
@@ -290,8 +285,7 @@ def _grouping_spellings(
 ) -> tuple[ColumnSet, ...]:
     found = [0]
     for column in column_ids(columns):
-        same = outer.equivalents(column) & available
-        choices = dict.fromkeys(inner.representative(c) for c in column_ids(same))
+        choices = list(inner.representatives(outer.equivalents(column) & available))
         found = [prefix | 1 << c for prefix in found for c in choices][:MOST_SPELLINGS]
     target = outer.closure(columns)
     whole = target & available
