@@ -1,13 +1,7 @@
 """Rows of every subset of an inner-join region, compiled once for the region.
 
-Each conjunct counts once, whatever the order of joins. An equality class that reaches k relations of the subset contributes
-the 1/ndv of all its columns but the one with the fewest values (of several with the fewest, the largest table's), corrected by
-what common values and histograms say of all k columns together (`overlap`). Where the equated columns of a relation hold one of
-its keys, the factors of the key's columns become one, 1/|stored rows|: a join to a key finds one row, however many columns the
-key has, for rows whose values are among the key's. A further equality with the relation that was joined to the key counts for
-nothing, since such columns are mostly copies (in TPC-DS, the customer of a return and of its sale); one with another relation is
-taken as independent of the key. Other factors on one relation are combined with back-off, but not the share of rows that find a
-key of one column among fewer values.
+Each conjunct counts once, whatever the order of joins: an equality of columns as part of its class (`equality_class`), any other
+by its selectivity.
 
 What a subset shares with others is looked up: the product of its leaves' rows, and the factors of an equality class for the
 members of the class that the subset holds. `vector` gives the rows of many subsets at once, the same numbers as `rows`.
@@ -15,28 +9,22 @@ members of the class that the subset holds. `vector` gives the rows of many subs
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import starmap
+from collections.abc import Mapping, Sequence
 from math import inf, ldexp, prod
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.props import united
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Predicate, Scalar
-from optimizer.stats.overlap import Overlap, overlap_of
+from optimizer.stats.equality_class import NOTHING, EqualityClass, OnLeaf, Relations, combined_leaf
 from optimizer.stats.relation import ColumnFigures, RelationStats
 from optimizer.stats.selectivity import Combine, back_off, selectivity
 
-Relations = int
 FEW_KINDS = 8  # of factors on a relation: up to so many, all are combined, whether a set has them or not
-SURE = 0.5  # share of values found by a key from which on all are thought to be
 HUGE, STEP = 1e200, 600  # products above HUGE are halved STEP times
 MANY_CLASSES = 24  # equality classes beyond which a set looks up the ones it holds columns of
-_OnLeaf = tuple[tuple[tuple[float, ColumnSet], ...], ColumnSet]  # factors on one relation, and all its equated columns
-NOTHING: _OnLeaf = ((), 0)
 
 
 class RegionRows:
@@ -65,7 +53,7 @@ class RegionRows:
             several |= once & 1 << home[column]
             once |= 1 << home[column]
         found = _found_by_key(equalities, home, leaves)
-        self._classes = [_EqualityClass(pairs, home, leaves, found, several) for pairs in _connected(equalities)]
+        self._classes = [EqualityClass(pairs, home, leaves, found, several) for pairs in _connected(equalities)]
         self._alone = column_set(k for k, each in enumerate(self._classes) if each.alone)
         self._touching = [0] * len(leaves)  # classes by relation, as bits
         for k, each in enumerate(self._classes):
@@ -75,7 +63,7 @@ class RegionRows:
 
     def rows(self, s: Relations) -> float:
         rows, halvings = self._product(s)
-        on_leaves: dict[int, _OnLeaf] = {}
+        on_leaves: dict[int, OnLeaf] = {}
         for each in self._classes if len(self._classes) <= MANY_CLASSES else self._reached(s):
             held = s & each.relations
             if held & (held - 1) or held & each.alone:
@@ -99,11 +87,11 @@ class RegionRows:
         rows = np.ones(len(sets))
         for i, leaf in enumerate(self.leaves):
             rows *= np.array((1.0, leaf.rows)).take(sets >> i & 1)
-        on_leaves: dict[int, list[tuple[npt.NDArray[np.int64], list[_OnLeaf]]]] = {}
+        on_leaves: dict[int, list[tuple[npt.NDArray[np.int64], list[OnLeaf]]]] = {}
         for each in self._classes:
             held, number = each.held(sets)
             shares = np.ones(len(held))
-            parts_of: dict[int, list[_OnLeaf]] = {}
+            parts_of: dict[int, list[OnLeaf]] = {}
             for at, part in enumerate(held):
                 if part & (part - 1) or part & each.alone:
                     shares[at], found = each.factors(part)
@@ -119,14 +107,14 @@ class RegionRows:
         return rows
 
     def _combined(
-        self, leaf: RelationStats, entries: list[tuple[npt.NDArray[np.int64], list[_OnLeaf]]], count: int
+        self, leaf: RelationStats, entries: list[tuple[npt.NDArray[np.int64], list[OnLeaf]]], count: int
     ) -> npt.NDArray[np.float64]:
         """The factors on one relation, combined, for each of `count` sets. `entries`: for each class the number of the part of it
         that each set holds, and what that leaves on the relation."""
         alike = np.zeros(count, dtype=np.int64)  # sets with the same factors have the same number
         kinds = [NOTHING]
         for number, parts in entries:
-            different: dict[_OnLeaf, int] = {}
+            different: dict[OnLeaf, int] = {}
             numbers = [different.setdefault(part, len(different)) for part in parts]
             alike = alike * len(different) + np.array(numbers).take(number)
             pairs = [(a, b) for a in kinds for b in different]
@@ -140,7 +128,7 @@ class RegionRows:
         found: npt.NDArray[np.float64] = np.array(shares)[alike]
         return found
 
-    def _reached(self, s: Relations) -> list[_EqualityClass]:
+    def _reached(self, s: Relations) -> list[EqualityClass]:
         """Classes with two columns or more in the set."""
         once = twice = 0
         for i in column_ids(s):
@@ -169,176 +157,6 @@ class RegionRows:
         return (ldexp(rows, -STEP), halvings + STEP) if rows > HUGE else (rows, halvings)
 
 
-class _Entry(NamedTuple):
-    """Columns of one relation that are equated with those of others. `fewest`: distinct values of the one that has the fewest,
-    which makes `factor`, or `alone` where no other column of the relation is equated; `within`: share of its own rows.
-    `member`: the column's place in what is known of common values and histograms; -1 where that says nothing. `once`: the columns
-    hold a key of the relation."""
-
-    fewest: float
-    minus_rows: float  # the largest table first
-    relation: int
-    columns: ColumnSet
-    factor: float
-    within: float
-    alone: float
-    member: int
-    once: bool
-
-
-class _EqualityClass:
-    """Columns that a region equates, directly or in turn. A subset may link only some of them: `factors` looks at the
-    equalities whose two columns it holds. `several`: relations with columns in other classes too, or more than one in this."""
-
-    def __init__(
-        self,
-        pairs: list[tuple[ColumnId, ColumnId]],
-        home: dict[ColumnId, int],
-        leaves: Sequence[RelationStats],
-        found: Mapping[tuple[ColumnId, ColumnId], tuple[int, int, int]],
-        several: Relations,
-    ) -> None:
-        self._leaves, self._several = leaves, several
-        self._pairs = [(1 << home[a] | 1 << home[b], 1 << a | 1 << b) for a, b in pairs]
-        self._found = [(1 << a | 1 << b, *found[a, b]) for a, b in pairs if (a, b) in found]
-        self.relations: Relations = 0
-        self.alone: Relations = 0  # relations with an equality of two columns of their own
-        for within, _ in self._pairs:
-            self.relations |= within
-            if not within & (within - 1):
-                self.alone |= within
-        ids = list(column_ids(union(both for _, both in self._pairs)))
-        self._columns: dict[int, ColumnSet] = {}
-        for c in ids:
-            self._columns[home[c]] = self._columns.get(home[c], 0) | 1 << c
-        self._pairwise = len(ids) == len(self._columns) and 2 * len({both for _, both in self._pairs}) == len(ids) * (
-            len(ids) - 1
-        )
-        self._entries: dict[ColumnSet, _Entry] = {}
-        self._sorted: list[_Entry] = []
-        self._figures = [leaves[home[c]].columns[c] for c in ids]
-        informed = sum(1 for f in self._figures if f.frequent or f.spread is not None)
-        self._members = {c: k for k, c in enumerate(ids)} if informed > 1 else {}
-        self._overlap: Overlap | None = None
-        self._known: dict[Relations, tuple[float, dict[int, _OnLeaf]]] = {}
-
-    def held(self, sets: npt.NDArray[np.int64]) -> tuple[list[Relations], npt.NDArray[np.int64]]:
-        """The different parts of the class that the sets hold, and for each set the number of its part."""
-        within = sets & self.relations
-        if self.relations.bit_count() == 2 and not self.alone:  # the two together, or nothing that matters
-            return [0, self.relations], (within == self.relations).astype(np.int64)
-        held, number = np.unique(within, return_inverse=True)
-        return held.tolist(), number
-
-    def factors(self, held: Relations) -> tuple[float, dict[int, _OnLeaf]]:
-        """For the relations held: the factor that stands by itself; and by relation of which more columns are equated
-        (`several`) the factors to be combined with those of other columns, and its equated columns."""
-        known = self._known.get(held)
-        if known is None:
-            known = self._known[held] = self._compute(held)
-        return known
-
-    def _compute(self, held: Relations) -> tuple[float, dict[int, _OnLeaf]]:
-        share, several = 1.0, self._several
-        on_leaves: dict[int, _OnLeaf] = {}
-        for entries in self._linked(held):
-            for _, _, i, columns, _, within, _, _, _ in entries:
-                share *= within
-                if several >> i & 1:
-                    factors, equated = on_leaves.get(i, NOTHING)
-                    on_leaves[i] = factors, equated | columns
-            if self._found:
-                key = entries[0]
-                entries = self._told_by_keys(entries)
-                looking = entries[0]
-                if looking is not key and (matched := self._matched(looking, key)) < 1.0:
-                    factors, equated = on_leaves.get(looking.relation, NOTHING)
-                    on_leaves[looking.relation] = (*factors, (matched, 0)), equated
-            share *= self._correction(entries)
-            looks = next((entry for entry in entries if not entry.once), entries[0]) if entries[0].once else entries[0]
-            if looks is not entries[0]:  # its factor is the share of its rows that the key has: nothing to combine with others
-                share *= looks.factor
-            for entry in entries[1:]:
-                if entry is looks:
-                    continue
-                _, _, i, columns, factor, _, alone, _, _ = entry
-                if several >> i & 1:
-                    factors, equated = on_leaves[i]
-                    on_leaves[i] = (*factors, (factor, columns)), equated
-                else:
-                    share *= alone
-        return share, on_leaves
-
-    def _linked(self, held: Relations) -> Iterable[list[_Entry]]:
-        """Columns that equalities within a set link, as entries in their order."""
-        if self._pairwise:  # whatever is held is linked
-            if not self._sorted:
-                self._sorted = sorted(starmap(self._entry, self._columns.items()))
-            yield [entry for entry in self._sorted if held >> entry.relation & 1]
-            return
-        for members in united([columns for within, columns in self._pairs if not within & ~held]):
-            yield sorted(self._entry(i, own & members) for i, own in self._columns.items() if held >> i & 1 and own & members)
-
-    def _told_by_keys(self, entries: Sequence[_Entry]) -> list[_Entry]:
-        """Where rows of a relation are found by its key of several columns, the one that looks for them comes first, so that all
-        factors of the key are the relation's. Copies are left out."""
-        keyed, copies = {}, set()
-        members = union(entry.columns for entry in entries)
-        for both, i, by, on_key in self._found:
-            if not both & ~members:
-                if on_key:
-                    keyed[i, by] = on_key
-                else:
-                    copies.add(1 << i | 1 << by)
-        copies -= {1 << i | 1 << by for i, by in keyed}
-        kept: list[_Entry] = []
-        for entry in entries:
-            if not any(1 << entry.relation | 1 << other.relation in copies for other in kept):
-                kept.append(entry)
-        looking = next((each for each in kept if keyed.get((kept[0].relation, each.relation), 0) > 1), None)
-        if looking is not None:
-            kept.remove(looking)
-            kept.insert(0, looking)
-        return kept
-
-    def _matched(self, looking: _Entry, key: _Entry) -> float:
-        """Share of the values of a column that are among the fewer of a key's column, where the key is not filtered to these.
-        Counts that differ by little are taken for those of a foreign key, all of whose values are there."""
-        leaf = self._leaves[key.relation]
-        filtered = min(1.0, leaf.rows / leaf.base_rows) if leaf.base_rows else 1.0
-        share = max(1.0, key.fewest) / max(1.0, looking.fewest) / filtered if filtered else 1.0
-        return share if share < SURE else 1.0
-
-    def _entry(self, i: int, columns: ColumnSet) -> _Entry:
-        """What equated columns of relation `i` say, whichever other relations a set holds."""
-        known = self._entries.get(columns)
-        if known is None:
-            leaf = self._leaves[i]
-            figures = [leaf.columns[c] for c in column_ids(columns)]
-            fewest, *others = _different(leaf, columns)
-            within = 1.0 - max(f.null_fraction for f in figures)
-            for ndv in others:
-                within /= max(1.0, ndv)
-            factor = 1.0 / max(1.0, fewest)
-            alone = combined_leaf(leaf, [(factor, columns)], columns, back_off)
-            # of two columns nobody knows which values they have in common, and a key of more columns has its own say
-            silent = others or any(key & columns and key & ~columns for key in leaf.keys)
-            member = -1 if silent else self._members.get(columns.bit_length() - 1, -1)
-            once = any(key and not key & ~columns for key in leaf.keys)
-            known = _Entry(fewest, -leaf.base_rows, i, columns, factor, within, alone, member, once)
-            self._entries[columns] = known
-        return known
-
-    def _correction(self, entries: Sequence[_Entry]) -> float:
-        """What common values and histograms make of the factors."""
-        members = [entry.member for entry in entries]
-        if len(members) < 2 or -1 in members:
-            return 1.0
-        if self._overlap is None:
-            self._overlap = overlap_of(tuple(self._figures))
-        return self._overlap.correction(members)
-
-
 def _lifted(rows: float, halvings: int) -> tuple[float, int]:
     """Doubled again where factors have made it small: halved, a float might not hold it."""
     return (ldexp(rows, STEP), halvings - STEP) if halvings and 0.0 < rows < 1.0 else (rows, halvings)
@@ -359,51 +177,9 @@ def plain_column(scalar: Scalar) -> ColumnId | None:
     return scalar.id if isinstance(scalar, ColumnRef) else None
 
 
-def _different(leaf: RelationStats, columns: ColumnSet) -> list[float]:
-    """Distinct counts of columns of a relation, ascending: those that are equal in every row are one, and have as few values as
-    any column that is equal to them."""
-    equal = () if leaf.props is None else leaf.props.equivalences
-    if not equal:
-        return sorted(leaf.columns[c].ndv for c in column_ids(columns))
-    least = []
-    while columns:
-        first = columns & -columns
-        members = next((each for each in equal if each & first), first)
-        least.append(min(leaf.columns[c].ndv for c in column_ids(members) if c in leaf.columns))
-        columns &= ~members
-    return sorted(least)
-
-
 def _on_leaf(leaf: RelationStats, factors: Sequence[tuple[float, ColumnSet]], equated: ColumnSet, combine: Combine) -> float:
     """`combined_leaf`, at once where there is nothing to combine."""
     return factors[0][0] if len(factors) == 1 and not leaf.keys else combined_leaf(leaf, factors, equated, combine)
-
-
-def combined_leaf(leaf: RelationStats, factors: Sequence[tuple[float, ColumnSet]], equated: ColumnSet, combine: Combine) -> float:
-    """The factors (1/ndv, equated columns) that fall on one leaf, combined; `equated`: all its equated columns."""
-    key = next((k for k in leaf.keys if k and not k & ~equated), 0)
-    on_key = [factor for factor, columns in factors if columns & key]
-    if not on_key:
-        return combine(_counted_together(leaf, factors) if len(factors) > 1 and leaf.distinct else (f for f, _ in factors))
-    one_row = 1.0 / max(1.0, leaf.base_rows)
-    share = max(one_row, on_key[0]) if len(on_key) == 1 else one_row
-    for factor, columns in factors:
-        if not columns & key:
-            share *= factor
-    return share
-
-
-def _counted_together(leaf: RelationStats, factors: Sequence[tuple[float, ColumnSet]]) -> list[float]:
-    """The factors, those of columns whose combinations were counted as one."""
-    left = dict(enumerate(factors))
-    result = []
-    for together in sorted(leaf.distinct, key=lambda each: (-each.bit_count(), each)):
-        within = [n for n, (_, columns) in left.items() if not columns & ~together]
-        if len(within) > 1 and column_set(c for n in within for c in column_ids(left[n][1])) == together:
-            result.append(1.0 / max(1.0, leaf.distinct[together]))
-            for n in within:
-                del left[n]
-    return [*result, *(factor for factor, _ in left.values())]
 
 
 def _shares(

@@ -12,7 +12,8 @@ from optimizer.algebra.columns import ColumnId, column_ids, column_set, union
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
-from optimizer.stats.region import RegionRows, Relations
+from optimizer.stats.equality_class import Relations
+from optimizer.stats.region import RegionRows
 from optimizer.stats.relation import ColumnFigures, RelationStats
 
 
