@@ -228,7 +228,7 @@ class Memo:
 
     def _new_group(self, node: Tree, inputs: tuple[int, ...], region: Region | None, around: Binders) -> int:
         op, children = node.op, [self.groups[gid] for gid in inputs]
-        props = op.derive_props([child.props for child in children]) if children else node.props  # which the pre-pass may know
+        props = op.derive_props([child.props for child in children]) if children else node.props  # derived once for all stages
         stats = self.figures.estimate(op, props, [child.stats for child in children])
         leaves = [self.groups[gid] for gid in region.leaves] if region is not None else children
         if type(rows := getattr(stats, "rows", None)) is not float or not rows >= 0.0:

@@ -91,8 +91,8 @@ class Context:
     of FROM to its left; that binder knows what stands around it in turn. `subqueries`, those bound so far by their AST, and
     `shapes`, their trees, are `same_subquery`'s. `definitions`: those bound so far by the ids of their `Ctes`, each after those
     that it reads; `read`: the spools that something refers to; `working`: the recursive ones that are being bound, likewise.
-    `untyped`: INTEGER columns of nothing but bare NULLs, which take the type of what they meet, as NULL itself does. `words`:
-    the names in the text, of which alone columns of stored tables are bound; `all_columns`: of tables that are bound now, all.
+    `untyped`: INTEGER columns of nothing but bare NULLs, which take the type of what they meet, as NULL itself does.
+    `words`: the names in the text. Of a stored table only the columns among them are bound, but all while `all_columns` holds.
     """
 
     __slots__ = (

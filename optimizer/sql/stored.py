@@ -43,7 +43,7 @@ class StoredTable:
 
     def columns(self, words: frozenset[str] | None) -> Stored:
         """Its columns that are among the words of a text, and those that a plan may read in any case: of keys, by which
-        decorrelation tells rows apart, and the one that is read where rows are only counted. For None all."""
+        decorrelation tells rows apart, and the narrowest, which `column_prune` leaves where rows are counted. For None all."""
         named = None if words is None else self._names & words
         known = self._known.get(named)
         if known is None:

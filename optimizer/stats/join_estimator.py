@@ -25,7 +25,9 @@ from optimizer.stats.selectivity import back_off, conjunction_selectivity
 
 
 class JoinEstimator(ABC):
-    """`in_regions`: semi, anti, left, mark and single joins are estimated as parts of the inner joins around them; False for an
+    """Rows and column figures of joins.
+
+    `in_regions`: semi, anti, left, mark and single joins are estimated as parts of the inner joins around them; False for an
     estimator that says something of them as relations.
     """
 

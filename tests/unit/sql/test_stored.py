@@ -6,12 +6,16 @@ import pyarrow as pa
 import pytest
 
 from executor.session import Session
+from experiments.workloads.queries import built_in_queries, resolve_sql
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.errors import SqlError
+from optimizer.pipeline import Optimizer
+from optimizer.settings import Settings
 from optimizer.sql.bind import bind
-from optimizer.sql.stored import StoredTable
+from optimizer.sql.source import Source
+from optimizer.sql.stored import KEPT, StoredTable
 
 WIDE = {
     "wide": pa.table({"a": [1, 2, 3], "b": [1, 1, 2], "Größe": [4, 5, 6], 'odd "name"': [7, 8, 9], "flag": [True, False, None]}),
@@ -97,11 +101,27 @@ def test_messages_name_columns_that_the_text_does_not(session: Session, sql: str
     assert error.value.__context__ is None
 
 
-def test_what_is_kept_of_a_table_is_bounded(session: Session) -> None:
-    table = session.catalog.tables["wide"]
+def test_what_is_kept_of_a_table_is_bounded() -> None:
+    (table,) = Session({"t": {f"c{i}": [i] for i in range(12)}}).catalog.tables.values()
     stored = StoredTable(table)
-    assert stored.columns(frozenset({"a"})) is stored.columns(frozenset({"a", "w", "1"}))
+    assert stored.columns(frozenset({"c1"})) is stored.columns(frozenset({"c1", "w", "1"}))
     assert stored.columns(None).names == tuple(column.name for column in table.columns)
-    for number in range(2_000):
-        stored.columns(frozenset({"a" if number % 2 else "b", str(number)}))
-    assert len(stored._known) <= 4
+    for number in range(1 << 12):  # each set of columns
+        named = {f"c{i}" for i in range(12) if number >> i & 1}
+        assert set(stored.columns(frozenset(named)).names) == named | {"c0"}
+        assert len(stored._known) <= KEPT
+
+
+@pytest.mark.parametrize("decorrelate", ["general", "cost", "value_generator", "none"])
+def test_plans_are_those_of_all_columns(tpch: Catalog, decorrelate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not with `decorrelate=quick`, which groups by all columns of the outer rows: there fewer are cheaper."""
+    names = [query.name for query in built_in_queries() if query.name.startswith("tpch/")]
+    texts = [*map(resolve_sql, names), "select count(*) from orders", "select count(*) from nation, region"]
+    assert len(texts) == 24
+    optimizer = Optimizer(tpch, Settings(decorrelate=decorrelate))
+    named = [optimizer.optimize(text) for text in texts]
+    monkeypatch.setattr(Source, "words", lambda self: None)
+    everything = [optimizer.optimize(text) for text in texts]
+    assert sum(len(query.columns) for query in named) < sum(len(query.columns) for query in everything) / 2
+    for one, other in zip(named, everything, strict=True):
+        assert (one.cost, one.search.proven, one.search.tasks) == (other.cost, other.search.proven, other.search.tasks)

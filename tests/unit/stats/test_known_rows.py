@@ -25,6 +25,7 @@ from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.settings import Settings
 from optimizer.stats import estimator as estimator_module
 from optimizer.stats import filtered as filtered_module
+from optimizer.stats import join_estimator as join_estimator_module
 from optimizer.stats import region as region_module
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.injected import Injected, injected_cardinalities
@@ -62,10 +63,15 @@ def test_with_all_cardinalities_no_other_estimate_is_asked_for(
     def refused(*args: object, **kwargs: object) -> float:
         raise AssertionError("asked for an estimate")
 
-    for module in (estimator_module, filtered_module, region_module):
-        for name in ("selectivity", "conjunction_selectivity", "filtered_figures", "semi_share"):
-            if hasattr(module, name):
-                monkeypatch.setattr(module, name, refused)
+    users = {
+        "selectivity": (region_module,),
+        "conjunction_selectivity": (estimator_module, filtered_module, join_estimator_module),
+        "filtered_figures": (estimator_module,),
+        "semi_share": (join_estimator_module,),
+    }
+    for name, modules in users.items():
+        for module in modules:
+            monkeypatch.setattr(module, name, refused)
     for name in ("inner_region", "region", "_scan"):
         monkeypatch.setattr(Estimator, name, refused)
     sql = CHAIN.replace("count(*)", "c_name, l_quantity")  # with a grouping, eager aggregation makes joins of groups
