@@ -45,13 +45,22 @@ class Methods(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """What the joins of some splits cost beside the part whose order they keep: of hash joins and nested loops that keep that of
-    the left part, of the right part; and of merge joins."""
+    """What the joins of some splits cost beside the part whose order they keep, the left or the right one: hash joins and nested
+    loops; and the cheapest where a merge join may keep it too."""
 
     left: Costs
     right: Costs
-    merged_left: Costs
-    merged_right: Costs
+    merging_left: Costs
+    merging_right: Costs
+
+
+class Starts(NamedTuple):
+    """The relations that have a column by which an order may begin: `shared`, where a column of another relation equals it, so that
+    a merge join may keep the order; `alone`, the others; and those of both that may have the order without a sort, `free`."""
+
+    shared: Relations
+    alone: Relations
+    free: Relations
 
 
 class SetTable:
@@ -87,7 +96,8 @@ class SetTable:
         self._fixed: Costs = costs.start + costs.out * rows  # what every join of a set costs, however it is made
         self._sort = costs.start + rows * (costs.sort + costs.compare * np.log2(rows + 1.0))  # at least, by one key
         self._sorted = sets & sorted_leaves != 0
-        self._ordered: dict[tuple[Relations, Relations], Costs] = {}
+        self._ordered: dict[Starts, Costs] = {}
+        self._passes: dict[tuple[Relations, Relations, Relations], Costs] = {}
         self._levels: dict[int, Beside] = {}
         self._costed: list[Costs] = []  # of each size what the splits cost without merge joins
         self.best = np.full(len(sets), np.inf)
@@ -106,32 +116,41 @@ class SetTable:
         at = self.splits.position(s)
         return float(self.rows[at]), float(self.best[at])
 
-    def ordered(self, leading: Relations, free: Relations) -> Costs:
-        """`ordered` for plans whose order begins with a column of the relations `leading`; those that are `free` may have it
-        without a sort. Further keys are passed over: each would be another pass, and cuts next to nothing more."""
-        known = self._ordered.get((leading, free))
+    def ordered(self, starts: Starts) -> Costs:
+        """`ordered` for plans whose order begins as said. Further keys are passed over: each would be another pass, and cuts next
+        to nothing more."""
+        known = self._ordered.get(starts)
+        if known is None:
+            shared, alone, free = starts
+            if self._constants:  # a constant key says nothing: any merge join may keep an order
+                known = self._begun(shared | alone, -1, free)
+            else:
+                known = np.minimum(self._begun(shared, shared, free), self._begun(alone, 0, free))
+            self._ordered[starts] = known
+        return known
+
+    def _begun(self, leading: Relations, keyed: Relations, free: Relations) -> Costs:
+        """`ordered` for plans whose order begins with a column of the relations `leading`; merge joins keep it that have their key
+        on both sides in relations `keyed` (-1: all)."""
+        known = self._passes.get((leading, keyed, free & leading))
         if known is None:
             sets = self.splits.sets
             known = np.where(sets & leading != 0, self.best + self._sort, np.inf)
-            known = np.where(sets & free != 0, self.best, known)
-            for number, level in enumerate(self.splits.levels):
-                self._keep(level, known, self._of_level(number), self._merged_by(leading))
-            self._ordered[leading, free] = known
+            if leading:
+                known = np.where(sets & leading & free != 0, self.best, known)
+                for number, level in enumerate(self.splits.levels):
+                    self._keep(level, known, self._of_level(number), keyed)
+            self._passes[leading, keyed, free & leading] = known
         return known
 
-    def _merged_by(self, leading: Relations) -> Relations:
-        """Which relations have the first key of a merge join for such an order; -1: any, as constant keys say nothing."""
-        return -1 if self._constants else leading
-
-    def bounds(self, s: Relations, leading: Relations = 0, free: Relations = 0) -> tuple[Sets, Sets, Costs]:
-        """The parts of all splits of a set, and what a plan through each costs at least, in an order (see `ordered`) or, without
-        `leading` relations, in any."""
+    def bounds(self, s: Relations, starts: Starts) -> tuple[Sets, Sets, Costs]:
+        """The parts of all splits of a set, and what a plan through each costs at least, in an order (see `ordered`) or, where no
+        relation may begin one, in any."""
         level = self._splits_of(s)
-        if not leading:
+        if not starts.shared | starts.alone:
             bound = self._cost(level, self._some, self._local(level))
         else:
-            ordered = self.ordered(leading, free)
-            bound = self._kept(level, ordered, self._beside_of(s, level), self._merged_by(leading))
+            bound = self._kept(level, self.ordered(starts), self._beside_of(s, level), -1 if self._constants else starts.shared)
         return self.splits.sets[level.left], self.splits.sets[level.right], bound + self._fixed[level.sets]
 
     def cheapest(self, s: Relations) -> tuple[Relations, Relations]:
@@ -166,8 +185,8 @@ class SetTable:
         elif self.splits.count <= KEPT_SPLITS:
             self._costed.append(cost)
 
-    def _keep(self, level: Level, ordered: Costs, beside: Beside, leading: Relations = -1) -> None:
-        kept = np.minimum.reduceat(self._kept(level, ordered, beside, leading), level.starts) + self._fixed[level.sets]
+    def _keep(self, level: Level, ordered: Costs, beside: Beside, keyed: Relations = -1) -> None:
+        kept = np.minimum.reduceat(self._kept(level, ordered, beside, keyed), level.starts) + self._fixed[level.sets]
         ordered[level.sets] = np.minimum(ordered[level.sets], kept)
 
     def _of_level(self, number: int) -> Beside:
@@ -213,23 +232,22 @@ class SetTable:
         x, y = self._inputs(level)
         loops, merged = self._loops(level, x, y), self._merge(level, x, y)
         from_left, from_right = self._hash(level, x, y)
-        return Beside(
-            np.minimum(from_left, loops) + self.best.take(right), np.minimum(from_right, loops) + self.best.take(left),
-            merged + some.take(right), merged + some.take(left),
-        )  # fmt: skip
+        by_left: Costs = np.minimum(from_left, loops) + self.best.take(right)
+        by_right: Costs = np.minimum(from_right, loops) + self.best.take(left)
+        merging_left = np.minimum(by_left, merged + some.take(right))
+        return Beside(by_left, by_right, merging_left, np.minimum(by_right, merged + some.take(left)))
 
-    def _kept(self, level: Level, ordered: Costs, beside: Beside, leading: Relations) -> Costs:
-        """What a set costs in an order by each of its splits. A merge join keeps one that begins with its key, which both sides
-        have (`leading`)."""
-        left, right = ordered.take(level.left), ordered.take(level.right)
-        result: Costs = np.minimum(beside.left + left, beside.right + right)
-        if leading < 0 or leading & leading - 1:  # a single relation is in one part only
-            merged = np.minimum(beside.merged_left + left, beside.merged_right + right)
-            if leading >= 0:
-                has = self.splits.sets & leading != 0
-                merged = np.where(has.take(level.left) & has.take(level.right), merged, np.inf)
-            result = np.minimum(result, merged)
-        return result
+    def _kept(self, level: Level, ordered: Costs, beside: Beside, keyed: Relations) -> Costs:
+        """What a set costs in an order by each of its splits; for `keyed` see `_begun`."""
+        by_left, by_right, merging_left, merging_right = beside
+        if keyed < 0:
+            by_left, by_right = merging_left, merging_right
+        elif keyed:
+            has = self.splits.sets & keyed != 0
+            both = has.take(level.left) & has.take(level.right)
+            by_left, by_right = np.where(both, merging_left, by_left), np.where(both, merging_right, by_right)
+        kept: Costs = np.minimum(by_left + ordered.take(level.left), by_right + ordered.take(level.right))
+        return kept
 
     def _inputs(self, level: Level) -> tuple[Costs, Costs]:
         """The rows of both parts."""

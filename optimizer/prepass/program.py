@@ -109,8 +109,6 @@ _REWRITES = (
     UnionRemoveEmpty(),
     DistinctRemoveBelow(),
     DistinctRemoveSemi(),
-    AggregateRemove(),
-    AggregateReduceKeys(),
     AggregateReduceConstantKeys(),
     AggregateRemoveConstants(),
     AggregateRemoveOneRow(),
@@ -124,6 +122,16 @@ _REWRITES = (
 )
 
 _REDUCE_ORDER = LimitReduceOrder()
+
+# they ask for keys of whole trees, so they come when the predicates are in their places, and before the columns are pruned
+_BY_KEYS = (
+    AggregateRemove(),
+    AggregateReduceKeys(),
+    OuterJoinRemove(),
+    MarkJoinRemove(),
+    ForeignKeyJoinRemove(),
+    SemiJoinToExtreme(),
+)
 
 # they ask for properties of whole trees (keys, numbers of rows), so they come late, when the trees stay as they are
 _BY_PROPERTIES = (AggregateSimplifyCalls(), DistinctToLimit(), _REDUCE_ORDER, LimitRemove(), SortRemove())
@@ -156,7 +164,7 @@ _BEFORE_DECORRELATION = (
 # projections end columns, so they go only after the columns are pruned; then joins that they kept apart meet
 PROGRAM: tuple[Batch, ...] = (
     Batch("predicates", (ChoicePrune(), *_REWRITES)),
-    Batch("joins", (_REDUCE_ORDER, OuterJoinRemove(), MarkJoinRemove(), ForeignKeyJoinRemove(), SemiJoinToExtreme())),
+    Batch("keys", (_REDUCE_ORDER, *_BY_KEYS)),
     Batch("columns", (ColumnPrune((*_REWRITES, _REDUCE_ORDER)),), fixpoint=False),
     Batch("projections", (*_REWRITES, *_BY_PROPERTIES, ProjectRemove(), ProjectPullJoin(), ProjectPushUnion())),
 )

@@ -228,7 +228,7 @@ class RegionWays(SetGoals):
         """The splits of a set, and what a plan through each costs at least."""
         s = goal.relations
         if self.table is not None and not self.heuristic:
-            left, right, bound = self.table.bounds(s, *self._order(goal.required))
+            left, right, bound = self.table.bounds(s, self._starts(goal.required))
             return list(zip(left.tolist(), right.tolist(), (bound * ROUNDING).tolist(), strict=True))
         parts = self.splits_of(s)
         self._count(s, parts)

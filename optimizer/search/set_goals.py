@@ -22,7 +22,7 @@ from optimizer.joins.costing import SetRows
 from optimizer.joins.graph import JoinTree, Relations, joins_of
 from optimizer.joins.inner import InnerRegion
 from optimizer.joins.set_bound import ROUNDING
-from optimizer.joins.set_table import Methods, SetTable
+from optimizer.joins.set_table import Methods, SetTable, Starts
 from optimizer.memo.bounds import kinds_of
 from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
 from optimizer.memo.group import Group
@@ -92,7 +92,7 @@ class SetGoals(OfSearch):
         self._counted: set[Relations] = set()
         self._reached: dict[Goal, set[Relations]] = {}  # splits that became expressions, each by one part
         self._made: dict[tuple[Relations, Relations], LogicalExpr] = {}
-        self._orders: dict[TraitSet, tuple[Relations, Relations]] = {}
+        self._orders: dict[TraitSet, Starts] = {}
         self._weights = [(c.relations, float(c.calls), 0.0 if c.key else float(c.calls)) for c in region.conjuncts]
         floor = 0.0 if costs is None else costs.floor
         for i, leaf in enumerate(self.leaves):
@@ -205,7 +205,7 @@ class SetGoals(OfSearch):
             return own
         lower = self.at_least(s)
         if self.table is not None:
-            bounds = self.table.ordered(*self._order(required))
+            bounds = self.table.ordered(self._starts(required))
             lower = max(lower, self.bounded_by(s, float(bounds[self.table.splits.position(s)]) * ROUNDING))
         made = self.search.memo.new_goal(group.id, required, lower, s)
         self._sources[made.id] = self.number
@@ -333,9 +333,9 @@ class SetGoals(OfSearch):
                 return Split(NestedLoopJoin, a, b), costs.start + costs.out * own.rows + loops
         return Split(method, a, b), costs.start + costs.out * own.rows + local
 
-    def _order(self, required: TraitSet) -> tuple[Relations, Relations]:
-        """The relations that have a column by which what is required may begin, none where nothing is; and those of them that may
-        have it without a sort. Rows may be grouped by any column that the grouping determines."""
+    def _starts(self, required: TraitSet) -> Starts:
+        """How an order may begin that gives what is required; no relation is named where nothing is. Rows may be grouped by any
+        column that the grouping determines."""
         first = TraitSet(required.collation[:1], required.grouping)
         known = self._orders.get(first)
         if known is None:
@@ -343,12 +343,15 @@ class SetGoals(OfSearch):
             same = (
                 whole.closure(first.grouping) if first.grouping else union(whole.equivalents(k.column) for k in first.collation)
             )
+            equal = [members for members in whole.equivalences if members & same]
             one_row = any(leaf.props.at_most_one_row for leaf in self.leaves)  # where there is one row, there is every order
-            leading = free = 0
+            leading = free = shared = 0
             for i, leaf in enumerate(self.leaves):
                 if required != ANY and leaf.props.columns & same:
                     leading |= 1 << i
                     if leaf.sorted_inside or one_row or (required.grouping and leaf.props.keys):
                         free |= 1 << i
-            known = self._orders[first] = leading, free
+                    if any(members & leaf.props.columns and members & ~leaf.props.columns for members in equal):
+                        shared |= 1 << i
+            known = self._orders[first] = Starts(shared, leading & ~shared, free)
         return known
