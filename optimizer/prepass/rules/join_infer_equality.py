@@ -48,9 +48,10 @@ class JoinInferEquality(RewriteRule):
 class _Side:
     """What joins at `root` join, as far as its rows pass through unchanged, by columns; and the pairs that inner joins equate."""
 
-    __slots__ = ("equalities", "relations")
+    __slots__ = ("columns", "equalities", "relations")
 
     def __init__(self, root: Node) -> None:
+        self.columns = root.columns
         self.relations: list[ColumnSet] = []
         self.equalities: list[ColumnSet] = []
         stack = [root]
@@ -82,6 +83,8 @@ def _missing(here: list[ColumnSet], left: _Side, right: _Side, columns: Columns)
     """Equalities between relations of both sides that follow from those at the join, `here`, and those below."""
     new = []
     for members in merge_equivalences([*here, *left.equalities, *right.equalities]):
+        if not (members & left.columns and members & right.columns):
+            continue
         for a in [members & relation for relation in left.relations if members & relation]:
             for b in [members & relation for relation in right.relations if members & relation]:
                 if not any(pair & a and pair & b for pair in here):
