@@ -36,6 +36,7 @@ from optimizer.sql.aggregates import bind_aggregate
 from optimizer.sql.arithmetic import combine, double_argument, integer_argument, numeric_argument
 from optimizer.sql.coerce import Operand, as_text, bare, convert, text_of
 from optimizer.sql.literals import INTERVAL_UNITS, unit_name
+from optimizer.sql.rows import row_items
 from optimizer.sql.source import suggestion
 
 if TYPE_CHECKING:
@@ -415,6 +416,8 @@ def _by_name(binder: ExpressionBinder, node: Any) -> Scalar:
     known = SCALAR_NAMES.get(name)
     if known is not None:
         return by_table(binder, known, node.expressions, node)
+    if row_items(node) is not None:
+        raise binder.unknown_form(node)
     close = suggestion(name, (*_KNOWN, *SCALAR_NAMES, *AGGREGATE_NAMES))
     raise binder.source.error(f'unknown function "{node.this}"', node, f'did you mean "{close}"?' if close else known_functions())
 

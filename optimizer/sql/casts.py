@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.scalars import Cast, Literal, Scalar
-from optimizer.algebra.types import INTERVAL, STRING, type_name
+from optimizer.algebra.types import INTERVAL, STRING, TIMESTAMP, type_name
 from optimizer.sql.cast_hints import castable
 from optimizer.sql.coerce import convert
 from optimizer.sql.schema import COMMON_TYPES
@@ -41,9 +41,10 @@ def sql_type(binder: ExpressionBinder, node: Any) -> DataType:
             )
         return pa.decimal128(precision, scale)
     type = _TYPES.get(kind.name) if isinstance(kind, exp.DType) else None
-    if type is None:
+    given = [size.name for size in node.expressions]
+    if type is None or (given and type != STRING and (type, given) != (TIMESTAMP, ["6"])):  # INT(11)
         raise source.unsupported(f"the type {node.sql(dialect='duckdb')}", node, f"the types are {', '.join(_NAMES)}")
-    source.only(node, "this", *(("expressions",) if type == STRING else ()), ignored=("nested",))
+    source.only(node, "this", "expressions", ignored=("nested",))
     return type
 
 

@@ -10,6 +10,7 @@ from optimizer.algebra.scalars import Call, Case, Literal, Scalar
 from optimizer.algebra.types import NULL
 from optimizer.sql.coerce import Operand, settle_nulls
 from optimizer.sql.comparisons import comparison
+from optimizer.sql.rows import row_equal, row_items
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
@@ -18,16 +19,19 @@ if TYPE_CHECKING:
 def _case(binder: ExpressionBinder, node: Any) -> Scalar:
     """Both forms; the one with an operand compares it with each WHEN by `=`."""
     binder.source.only(node, "this", "ifs", "default")
-    subject = binder.operand(node.this) if node.this is not None else None
-    if subject is not None:
+    row = row_items(node.this)
+    subjects = binder.operands([node.this] if row is None else row) if node.this is not None else []
+    for subject in subjects:
         binder.used_twice(subject, "CASE")
     conditions, results = [], []
     for branch in node.args["ifs"]:
         binder.source.only(branch, "this", "true")
-        if subject is None:
+        if node.this is None:
             conditions.append(binder.truth(branch.this))
+        elif row is None:
+            conditions.append(comparison(binder, "=", subjects[0], binder.operand(branch.this)))
         else:
-            conditions.append(comparison(binder, "=", subject, binder.operand(branch.this)))
+            conditions.append(row_equal(binder, subjects, branch.this, "write CASE (a, b) WHEN (c, d) THEN ..."))
         results.append(binder.operand(branch.args["true"]))
     return _choice(binder, conditions, results, node.args.get("default"), node)
 

@@ -42,6 +42,7 @@ from optimizer.sql import (
 )
 from optimizer.sql.coerce import Operand, bare, convert, meet, negated, truth
 from optimizer.sql.literals import DoesNotFit, number_literal
+from optimizer.sql.rows import row_items
 from optimizer.sql.scope import Scope, unknown
 from optimizer.sql.source import form_name
 
@@ -246,7 +247,7 @@ class ExpressionBinder:
         raise AssertionError(f"nothing in reach has the columns {list(column_ids(reads))} of an aggregate")
 
     def unknown_form(self, node: Any) -> Exception:
-        kind = type(node)
+        kind = exp.Tuple if row_items(node) is not None else type(node)
         if kind in _FORMS:
             form, hint = _FORMS[kind]
             return self.source.unsupported(form, node, hint)

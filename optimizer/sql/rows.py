@@ -44,13 +44,16 @@ def row_in_list(binder: ExpressionBinder, items: Sequence[Any], alternatives: Se
     if len(alternatives) > 1:
         for operand in left:
             binder.used_twice(operand, "IN")
-    equal = []
-    for node in alternatives:
-        right = row_items(node)
-        if right is None:
-            raise binder.source.error("a row value is compared with something that is none", node, "write (a, b) IN ((c, d))")
-        equal.append(compare_operands(binder, "=", left, binder.operands(right), node))
+    equal = [row_equal(binder, left, node, "write (a, b) IN ((c, d))") for node in alternatives]
     return equal[0] if len(equal) == 1 else Call("or", tuple(equal), BOOL)
+
+
+def row_equal(binder: ExpressionBinder, left: Sequence[Operand], node: Any, hint: str) -> Scalar:
+    """Whether a row equals an AST node that is a row value too."""
+    right = row_items(node)
+    if right is None:
+        raise binder.source.error("a row value is compared with something that is none", node, hint)
+    return compare_operands(binder, "=", left, binder.operands(right), node)
 
 
 def compare_operands(
