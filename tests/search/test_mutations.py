@@ -23,7 +23,7 @@ from optimizer.errors import NoPlan
 from optimizer.figures import Figures
 from optimizer.joins.graph import joins_of
 from optimizer.joins.set_splits import SetSplits
-from optimizer.joins.set_table import SetTable
+from optimizer.joins.set_table import SetTable, Starts
 from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.search import group_ways, region_start, region_ways, regions
 from optimizer.search import search as driver
@@ -291,6 +291,14 @@ def the_first_split(of: Callable[..., Any]) -> Callable[..., Any]:
     return mutated
 
 
+def kept_by_no_merge_join(starts: Callable[..., Starts]) -> Callable[..., Starts]:
+    def mutated(*args: Any) -> Starts:
+        shared, alone, free = starts(*args)
+        return Starts(0, shared | alone, free)
+
+    return mutated
+
+
 def without_costs_of_relations(make: Callable[..., None]) -> Callable[..., None]:
     return lambda table, *args: make(table, *args[:5], [0.0] * len(args[5]), *args[6:])
 
@@ -365,6 +373,8 @@ MUTATIONS = (
     *bug("the bound of groups is too high", "S14, §1.5", (ArrowCost, "lower_bound", times(1.3)), RULES),
     *bug("the bound of sets of relations is too high", "S14, §1.5", (region_start, "set_bound", too_high(1.3)), TASKS),
     *bug("the bound of sets in an order is too high", "S14, §1.5", (SetTable, "_kept", times(1.3)), TABLE),
+    *bug("no merge join keeps an order in the table", "S14, §1.5", (SetGoals, "_starts", kept_by_no_merge_join),
+        TABLE_WITHOUT_HASH),
     *bug("an input that is not settled is expected to cost more than its bound", "§1.7",
         (group_ways, "at_least", instead(dearer_unless_settled)), RULES),
     *bug("what a limit cut is never tried again", "T6, §1.3", (GroupWays, "ways", cut_for_good), RULES, by={*WRONG, *WORK}),
