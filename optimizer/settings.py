@@ -34,8 +34,9 @@ class Settings:
 
     pruning: str = _knob(
         "both",
-        "what the search may skip: nothing, plans above the best (upper), above the best by predicted cost (lower), or both",
-        ("none", "upper", "lower", "both"),
+        "what the search may skip: nothing, merge joins where a hash join never costs more (dominance), plans above the best "
+        "(upper), such merge joins and what is above the best by predicted cost (lower), or both",
+        ("none", "dominance", "upper", "lower", "both"),
     )
     estimator: str = _knob(
         "histogram",

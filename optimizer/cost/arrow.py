@@ -116,11 +116,9 @@ class ArrowCost:
             case Limit(order, offset, count):
                 passed = work.copied(output.rows)
                 return min(passed, work.top_k(offset + count, inputs[0].rows)) if order and count is not None else passed
-            case SetOp(SetOpKind.UNION):
-                return min(work.copied(output.rows), work.merge_union(len(inputs), output.rows))
-            case SetOp():
+            case SetOp(kind) if kind is not SetOpKind.UNION:
                 return work.set_op(inputs)
-            case Values() | Spool() | CteReference() | Recursion():
+            case SetOp() | Values() | Spool() | CteReference() | Recursion():
                 return work.copied(output.rows)
             case With():
                 return 0.0

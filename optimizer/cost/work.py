@@ -223,8 +223,8 @@ class Work:
         return c.top_in * at_least_one(rows) + kept_rows * (c.sort_row + c.sort_compare * log2(kept_rows + 1.0))
 
     def merge_union(self, inputs: int, rows: float) -> float:
-        """Every row is copied and passes a comparison for each doubling of the inputs."""
-        return at_least_one(rows) * (self.c.union_row + self.c.union_compare * log2(inputs + 1.0))
+        """Every row passes a comparison for each doubling of the inputs. At least a copy: no order comes cheaper than none."""
+        return max(self.copied(rows), at_least_one(rows) * (self.c.union_row + self.c.union_compare * log2(inputs + 1.0)))
 
     def set_op(self, inputs: Inputs) -> float:
         return self.c.set_row * sum(at_least_one(each.rows) for each in inputs)

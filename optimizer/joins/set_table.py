@@ -55,8 +55,8 @@ class Beside(NamedTuple):
 
 
 class Starts(NamedTuple):
-    """The relations that have a column by which an order may begin: `shared`, where a column of another relation equals it, so that
-    a merge join may keep the order; `alone`, the others; and those of both that may have the order without a sort, `free`."""
+    """The relations that have a column by which an order may begin: `shared`, where a column of another relation equals it, so
+    that a merge join may keep the order; `alone`, the others; and those of both that may have it without a sort, `free`."""
 
     shared: Relations
     alone: Relations
@@ -130,8 +130,8 @@ class SetTable:
         return known
 
     def _begun(self, leading: Relations, keyed: Relations, free: Relations) -> Costs:
-        """`ordered` for plans whose order begins with a column of the relations `leading`; merge joins keep it that have their key
-        on both sides in relations `keyed` (-1: all)."""
+        """`ordered` for plans whose order begins with a column of the relations `leading`; merge joins keep it that have their
+        key on both sides in relations `keyed` (-1: all)."""
         known = self._passes.get((leading, keyed, free & leading))
         if known is None:
             sets = self.splits.sets

@@ -106,7 +106,8 @@ class SearchContext:
         exact = not settings.gap and not settings.epsilon  # a plan that is not the best may lie above a limit the optimum keeps
         self.pass_limits = settings.pruning in ("upper", "both") and exact
         self.use_bounds = settings.pruning in ("lower", "both")
-        self.prune = settings.pruning != "none"
+        self.prune = settings.pruning not in ("none", "dominance")
+        self.dominance = settings.pruning in ("dominance", "lower", "both")
         self.linear = linear_joins(cost)
         self.orders_cost = self.use_bounds and self.linear is not None  # no rows in an order cost less than rows in any
         self.grace = 1.0 + max(settings.gap, TIE)

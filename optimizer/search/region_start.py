@@ -54,7 +54,7 @@ def _start(region: SetGoals) -> None:
     table = settings.region == "table" or (settings.region == "auto" and region.region.n > FEW)
     loose = any(goal.lower < goal.best_cost for goal in region.leaf_goals)  # by a gap: what they cost is no bound
     table = table and not loose and not region.grown and not region.region.forced.sets and own is None
-    if not table and not search.use_bounds:
+    if not table and not search.dominance:
         merge = region.methods.merge  # nothing is skipped because another method is never dearer
     region.dominated = region.methods.merge and not merge
     region.methods = Methods(region.methods.hash, region.methods.loop, merge)

@@ -335,14 +335,14 @@ class SetGoals(OfSearch):
 
     def _starts(self, required: TraitSet) -> Starts:
         """How an order may begin that gives what is required; no relation is named where nothing is. Rows may be grouped by any
-        column that the grouping determines."""
+        column that the grouping determines; and a column that joins make constant may come first."""
         first = TraitSet(required.collation[:1], required.grouping)
         known = self._orders.get(first)
         if known is None:
             whole = self.search.memo.group(self.whole.group).props
-            same = (
-                whole.closure(first.grouping) if first.grouping else union(whole.equivalents(k.column) for k in first.collation)
-            )
+            same = whole.closure(0) & ~union(leaf.props.constants for leaf in self.leaves)  # constant where all are joined
+            same |= whole.closure(first.grouping) if first.grouping else 0
+            same |= union(whole.equivalents(k.column) for k in first.collation)
             equal = [members for members in whole.equivalences if members & same]
             one_row = any(leaf.props.at_most_one_row for leaf in self.leaves)  # where there is one row, there is every order
             leading = free = shared = 0

@@ -16,7 +16,7 @@ KNOBS: dict[str, tuple[Any, ...]] = {
     "driver": ("iterative",),
     "expand_joins": (0, 5, 8),
     "split_share": (0.3, 1.0),
-    "pruning": ("none", "upper", "lower"),
+    "pruning": ("none", "dominance", "upper", "lower"),
     "seed": ("none", "greedy", "linearized"),
     "partitioner": ("conservative",),
     "cross_products": (True,),

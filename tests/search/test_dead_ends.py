@@ -29,7 +29,7 @@ from tests.search.snapshot import snapshot
 JOINS = ("join_to_hash_join", "join_to_merge_join", "join_to_nested_loop_join")
 
 
-@pytest.mark.parametrize("mode", ["none", "upper", "lower", "both"])
+@pytest.mark.parametrize("mode", ["none", "dominance", "upper", "lower", "both"])
 def test_a_goal_that_nobody_can_meet_is_impossible(mode: str) -> None:
     """S5: no plan is a status of its own, not a winner of infinite cost; T11: the message names the group and the rules."""
     query = graph_query("chain", 3, 5)

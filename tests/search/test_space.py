@@ -33,7 +33,7 @@ from tests.search.graphs import SHAPES, graph_query
 from tests.search.planning import plan, recomputed_cost
 
 RULES = {"enumeration": "rules"}  # joins as the memo's own expressions
-MODES = ("none", "upper", "lower", "both")
+MODES = ("none", "dominance", "upper", "lower", "both")
 SMALL = [(shape, n, seed) for shape in SHAPES for n, seed in ((2, 0), (2, 3), (3, 0), (3, 1), (3, 2), (3, 5), (4, 1))]
 
 

@@ -19,7 +19,7 @@ from tests.search.snapshot import snapshot
 
 ITERATIVE = {"driver": "iterative"}
 WAYS = [
-    *({"pruning": mode} for mode in ("none", "upper", "lower", "both")),
+    *({"pruning": mode} for mode in ("none", "dominance", "upper", "lower", "both")),
     *(ITERATIVE | more for more in ({}, {"enumeration": "rules"}, {"budget_tasks": 40}, {"budget_mexprs": 20})),
 ]
 

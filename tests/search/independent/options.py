@@ -17,7 +17,7 @@ AGGREGATES_MOVE = (  # eager and lazy aggregation: the brute force leaves aggreg
     "aggregate_split_union",
 )
 SWITCHED_OFF: tuple[tuple[str, ...], ...] = ((), (HASH,), (MERGE,), (LOOP,), (HASH, LOOP), (MERGE, LOOP), ("partial_sort",))
-MODES = ("none", "upper", "lower", "both")
+MODES = ("none", "dominance", "upper", "lower", "both")
 
 
 def random_settings(random: Random, relations: int) -> Settings:
@@ -27,6 +27,7 @@ def random_settings(random: Random, relations: int) -> Settings:
         "pruning": random.choice(MODES if few else ("lower", "both")),
         "enumeration": random.choice(("adaptive", "partition", "left_deep", *(("rules", "rules_b0") if few else ()))),
         "seed": random.choice(("none", "greedy", "linearized", "best")),
+        "region": random.choice(("auto", "table", "tasks")),
         "exploration": random.choice(("all", "on_demand")),
         "driver": random.choice(("top_down",) * 4 + (("iterative",) if relations <= 3 else ())),
         "partitioner": random.choice(("branch", "conservative")),
