@@ -142,7 +142,8 @@ def report_command(folder: Path) -> None:
 def compare_command(first: Path, second: Path, output: str | None) -> None:
     """What changed between two runs of an experiment, with significance.
 
-    Items are paired by query, settings and seed; a column with one value in each run, and another one, is what was changed.
+    Items are paired by query and settings, as means over seeds; a column with one value in each run, and another one, is what was
+    changed.
     """
     from experiments.bench.compare import compare
 

@@ -1,9 +1,10 @@
-"""What changed between two runs of an experiment, measure by measure, over the items that both have.
+"""What changed between two runs of an experiment, measure by measure, over the items that ended in both.
 
 Items are paired by their columns; those that have one value in each run, and another one, are what was changed on purpose (a
-setting, a plug-in). For each measure the ratios of the pairs, second run over first: geometric mean with a 95 % interval by
-bootstrap, and the probability of a shift as large by chance: Wilcoxon's signed-rank test on the logarithms, by random flips of
-signs, so that ties need no correction. Several measures are several chances: probabilities are corrected by Holm's method.
+setting, a plug-in). Seeds of one item are no observations of their own: a pair is two means over the seeds. For each measure the
+ratios of the pairs, second run over first: geometric mean with a 95 % interval by bootstrap, and the probability of a shift as
+large by chance: Wilcoxon's signed-rank test on the logarithms, by random flips of signs, so that ties need no correction. Several
+measures are several chances: probabilities are corrected by Holm's method.
 
 Source: Wilcoxon, Biometrics Bulletin 1945; Holm, Scandinavian Journal of Statistics 1979; Efron and Tibshirani, An Introduction
 to the Bootstrap, 1993.
@@ -12,7 +13,7 @@ to the Bootstrap, 1993.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +45,16 @@ def compare(first: Path, second: Path) -> list[Section]:
     columns = dict.fromkeys((*one["item_columns"], *two["item_columns"]))
     changed = {name: values for name in columns if (values := _changed(tables, name)) is not None}
     same = [name for name in columns if name not in changed]
-    items = [_by(table, same) for table in tables]
+    items = [_by(table.to_pylist(), same) for table in tables]
     if not items[0].keys() & items[1].keys():
         raise PlanscopeError(f"{first} and {second} have no item in common: their items differ in {', '.join(columns)}")
-    paired = [*same, *getattr(experiment, "KEYS", ())]
-    before, after = (_by(table, paired) for table in tables)
+    paired = [*(name for name in same if name != "seed"), *getattr(experiment, "KEYS", ())]
+    ended = [key for key in items[0] if key in items[1] and all(run[key][0]["status"] == "ok" for run in items)]
+    before, after = (_by([row for key in ended for row in run[key]], paired) for run in items)
     both = [key for key in before if key in after]
     wanted = getattr(experiment, "COMPARED", None)
     lines, largest, ratios = [], [], []
-    for name in _measures(tables, paired):
+    for name in _measures(tables, {*columns, *paired}):
         pairs = [(_value(before[key], name), _value(after[key], name), key) for key in both]
         known = [(a, b, key) for a, b, key in pairs if a is not None and b is not None]
         if known and (wanted is None or name in wanted):
@@ -63,7 +65,8 @@ def compare(first: Path, second: Path) -> list[Section]:
                         for a, b, key in moved[:_LARGEST]]  # fmt: skip
     _holm(lines)
     text = _what(one, two, changed, items[0], items[1])
-    caption = "`ratio`: second over first, geometric mean, with its 95 % interval; `p`: probability of such a shift by chance."
+    caption = "A pair is two means over seeds. `ratio`: second over first, geometric mean, with its 95 % interval; `p`: "
+    caption += "probability of such a shift by chance."
     about = "Share of pairs in which a measure is at most so many times what it was, of the measures that changed."
     figure = Figure("ratios", about, table_of(ratios), "shares", "second / first", "share of pairs", log_x=True)
     tables = [Table("changes", caption, pa.Table.from_pylist(lines))] * bool(lines)
@@ -73,8 +76,8 @@ def compare(first: Path, second: Path) -> list[Section]:
     return [*sections, *_endings(items[0], items[1], same)]
 
 
-def _by(table: pa.Table, columns: Sequence[str]) -> Rows:
-    return grouped(table.to_pylist(), lambda row: tuple(row.get(name) for name in columns))
+def _by(rows: Sequence[Row], columns: Sequence[str]) -> Rows:
+    return grouped(rows, lambda row: tuple(row.get(name) for name in columns))
 
 
 def _about(folder: Path) -> dict[str, Any]:
@@ -135,7 +138,7 @@ def _changed(tables: Sequence[pa.Table], name: str) -> tuple[Any, Any] | None:
     return values[0].pop(), values[1].pop()
 
 
-def _measures(tables: Sequence[pa.Table], keys: Sequence[str]) -> list[str]:
+def _measures(tables: Sequence[pa.Table], keys: Collection[str]) -> list[str]:
     """Columns of numbers that both runs have."""
     types = [{field.name: field.type for field in table.schema} for table in tables]
     numbers = [{name for name, type in each.items() if pa.types.is_integer(type) or pa.types.is_floating(type)} for each in types]

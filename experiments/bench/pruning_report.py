@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from operator import itemgetter
+from statistics import mean
 from typing import Any
 
 import pyarrow as pa
@@ -49,14 +50,15 @@ def report(rows: pa.Table) -> list[Section]:
         base = without.get(_config(row))
         row["saving"] = base["costed"] / row["costed"] if base and row["costed"] else None
         row["faster"] = base["ms_search"] / row["ms_search"] if base and row["ms_search"] else None
-    usual = [row for row in found if all(row[name] == value for name, value in _USUAL.items())] or found
+    averaged = _over_seeds(found)
+    usual = [row for row in averaged if _is_usual(row)] or averaged
     return [
         _agreement(found),
         _by_mode(usual),
         _mechanisms(usual),
-        *_factors(found),
+        *_factors(averaged),
         _time_and_memory(usual),
-        _over_time(usual),
+        _over_time([row for row in found if _is_usual(row)] or found),
         _all_items(found, rows.column_names),
     ]
 
@@ -74,6 +76,21 @@ def _all_items(found: list[Row], names: list[str]) -> Section:
 
 def _config(row: Row) -> tuple[Any, ...]:
     return tuple(row[name] for name in _CONFIG)
+
+
+def _is_usual(row: Row) -> bool:
+    return all(row[name] == value for name, value in _USUAL.items())
+
+
+def _over_seeds(rows: list[Row]) -> list[Row]:
+    """A row for each configuration of a query: numbers are means over its seeds, so that more seeds are not more queries."""
+    parts = grouped(rows, itemgetter("mode", *(name for name in _CONFIG if name != "seed")))
+    return [{name: _mean([row[name] for row in mine]) for name in mine[0]} for mine in parts.values()]
+
+
+def _mean(values: list[Any]) -> Any:
+    numbers = [value for value in values if isinstance(value, int | float)]
+    return mean(numbers) if len(numbers) > 1 else values[0]
 
 
 def _agreement(found: list[Row]) -> Section:
@@ -139,7 +156,12 @@ def _by_mode(rows: list[Row]) -> Section:
         _by_relations(rows, "saving", "saving", f"Alternatives costed without pruning over those costed with it; {medians}."),
         _by_relations(rows, "ms_search", "search (ms)", f"Milliseconds of search, the least of up to three runs; {medians}."),
     ]
-    return Section("What each mode saves", text, [Table("modes", "By mode, default ways otherwise.", table_of(table))], figures)
+    return Section(
+        "What each mode saves",
+        text,
+        [Table("modes", "By mode, default ways otherwise; means over seeds.", table_of(table))],
+        figures,
+    )
 
 
 def _by_relations(rows: list[Row], value: str, label: str, caption: str) -> Figure:
@@ -227,7 +249,9 @@ def _over_time(rows: list[Row]) -> Section:
         ratios = [[cost / row["anytime_cost"][-1] for cost in row["anytime_cost"]] for row in mine]
         means = dict(zip((*SHARES, 1.0), map(geometric_mean, zip(*ratios, strict=True)), strict=True))
         points += [{"series": mode, "x": share, "y": mean} for share, mean in means.items()]
-        table.append({"mode": mode, "queries": len(mine), **{f"{share:.1%}": means[share] for share in SHARES}})
+        table.append(
+            {"mode": mode, "queries": len({row["query"] for row in mine}), **{f"{share:.1%}": means[share] for share in SHARES}}
+        )
     text = (
         "Each search was ended after a share of the tasks that it takes in all; shown is the cost of its plan then, over that of "
         "its last plan. With a seed there is a good plan from the start."

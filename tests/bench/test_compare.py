@@ -39,6 +39,21 @@ def test_a_shift_is_found_and_equal_measures_are_not_called_one(tmp_path):
     ]
 
 
+def test_seeds_are_averaged_and_not_pairs(tmp_path):
+    """Seeds of both runs alone: one that was not measured, or failed, in the other run would move the mean."""
+    runs = (("a", 1.0, "off", ()), ("b", 2.0, "on", (2,)))
+    for name, factor, setting, failed in runs:
+        items = [{"query": query, "setting": setting, "seed": seed} for query in ("q", "r") for seed in range(4)]
+        results = Results(tmp_path / name, toy, "a command", items)
+        for item in items:
+            row = {"part": 1, "cost": factor * (10.0 + item["seed"]), "status": "ok"}
+            results.add(item, [{"status": "timeout"} if item["seed"] in failed else row])
+        results.finish(items)
+    changes, *_ = compare(tmp_path / "a", tmp_path / "b")
+    [row] = changes.tables[0].data.to_pylist()
+    assert row["pairs"] == 2 and row["first, sum"] == pytest.approx(2 * (10 + 11 + 13) / 3) and row["ratio"] == pytest.approx(2.0)
+
+
 def test_the_signed_rank_test():
     """Few pairs: every flip of signs is counted; the distribution for three pairs is 1/4 at the ends (Wilcoxon's table)."""
     assert signed_rank(np.array([1.0, 2.0, 3.0])) == 0.25

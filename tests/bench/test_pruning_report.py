@@ -1,0 +1,36 @@
+"""The tables of `bench pruning`, from rows that were measured and then changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from experiments.bench import pruning
+from experiments.bench.experiment import Options
+from experiments.bench.pruning_report import report
+from experiments.bench.store import table_of
+
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def measured() -> Rows:
+    """chain/3 and star/3 without pruning and with it, under two seeds."""
+    items = pruning.items(Options(("chain/3", "star/3"), modes=("none", "both"), seeds=2))
+    used = {"status": "ok", "error": None, "error_kind": None, "peak_mb": 1.0}
+    return [{"item": str(n), **item, **row, **used} for n, item in enumerate(items) for row in pruning.measure(item)]
+
+
+def by_mode(rows: Rows) -> dict[str, dict[str, Any]]:
+    (table,) = (table for section in report(table_of(rows)) for table in section.tables if table.name == "modes")
+    return {row["mode"]: row for row in table.data.to_pylist()}
+
+
+def test_more_seeds_are_not_more_queries(measured: Rows) -> None:
+    once = by_mode([row for row in measured if row["seed"] == 0])["both"]
+    both = by_mode(measured)["both"]
+    assert {name: once[name] for name in ("queries", "costed", "proven", "tasks")} == {
+        name: both[name] for name in ("queries", "costed", "proven", "tasks")
+    }
+    assert by_mode([row | {"tasks": row["tasks"] + 2 * row["seed"]} for row in measured])["both"]["tasks"] == once["tasks"] + 2
