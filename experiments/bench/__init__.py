@@ -4,7 +4,7 @@ In: options of the command line. Out: a folder of results that a killed run goes
 
     DIR/_items/ID.parquet      the rows of one item, as soon as it is done
     DIR/results.parquet        all rows, once the run ends
-    DIR/environment.json       command, versions, machine: what the results depend on
+    DIR/environment.json       commands, versions, machine: what the results depend on
     DIR/report.html            the report, in one file; tables/ (CSV, LaTeX) and figures/ (SVG, PDF, CSV) beside it
 
 An experiment is a module of this folder (`experiment.py` says what it has to define) that `registry.py` lists. Read `experiment`,

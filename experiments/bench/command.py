@@ -92,7 +92,8 @@ def _run(
     session = _session(master, remote, conf, said, output) if spark or master or remote or conf else None
     with tempfile.TemporaryDirectory() as temporary, Store(output or temporary).hold(what):
         each = (settings, *map(getattr(experiment, "settings_of", lambda item: settings), items))
-        results = Results(output or temporary, experiment, _command_line(), items, input_digests(each, items, said))
+        inputs = {"the settings": shlex.join(pairs) or "default", **input_digests(each, items, said)}
+        results = Results(output or temporary, experiment, _command_line(), items, inputs)
         if retry:
             results.forget_failed()
         try:
@@ -151,7 +152,7 @@ def compare_command(first: Path, second: Path, output: str | None) -> None:
     for section in sections:
         say("\n".join(section_lines(section)))
     if output is not None:
-        about = {"command": f"planscope bench compare {first} {second}", **environment()}
+        about = {"commands": [f"planscope bench compare {first} {second}"], **environment()}
         click.echo(f"wrote {write_report(make_folder(output), 'planscope bench compare', sections, about)[0]}", err=True)
 
 

@@ -84,7 +84,7 @@ def _inline(svg: str, figure: Figure) -> str:
 
 
 def _page(title: str, sections: Sequence[Section], svgs: dict[str, str], about: dict[str, Any]) -> str:
-    command = html.escape(about["command"])
+    command = html.escape("; ".join(about["commands"]))
     parts = ['<!doctype html>\n<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">']
     parts.append(f"<title>{html.escape(title)}</title><style>{PAGE_STYLE}{_STYLE}</style>\n<h1>{html.escape(title)}</h1>")
     code = f", code {about['code']}" if "code" in about else ""

@@ -59,7 +59,7 @@ class Results(Store):
         columns = list(dict.fromkeys([*before, *(name for item in items for name in item)]))
         self.environment = {
             "experiment": experiment.NAME,
-            "command": command,
+            "commands": list(dict.fromkeys([*([] if known is None else known["commands"]), command])),
             "code": code,
             "inputs": {what: digest for what, digest in {**old, **now}.items() if what != "the code"},
             **environment(),
@@ -93,7 +93,7 @@ def read_environment(folder: Path) -> dict[str, Any] | None:
     """What environment.json says; None where there is none. Raises OutputError for one that is not ours."""
     try:
         found = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
-        return cast("dict[str, Any]", found) if found["experiment"] and found["code"] else None
+        return cast("dict[str, Any]", found) if found["experiment"] and found["code"] and found["commands"] else None
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, OSError) as error:

@@ -160,6 +160,20 @@ def test_results_of_other_inputs_are_refused(tmp_path, monkeypatch, changed):
         begin()
 
 
+def test_a_folder_has_one_set_of_settings_and_names_all_commands(tmp_path, capsys):
+    def bench(*words):
+        command_of(HERE).main([*words, "--timeout", "0", "-q", "-o", str(tmp_path)], standalone_mode=False)
+
+    for words in (("a",), ("bb",), ("a",)):
+        bench(*words)
+    commands = [f"planscope bench {HERE} {query} --timeout 0" for query in ("a", "bb")]
+    assert json.loads((tmp_path / "environment.json").read_text("utf-8"))["commands"] == commands
+    assert f"made by <code>{'; '.join(commands)}</code>" in (tmp_path / "report.html").read_text("utf-8")
+    with pytest.raises(PlanscopeError, match=r"of the settings \(default, now pruning=none\): name another folder with -o"):
+        bench("a", "--set", "pruning=none")
+    assert len(read_rows(tmp_path)) == 8
+
+
 def test_the_command_writes_a_page_with_everything_in_it(tmp_path, monkeypatch, capsys):
     command_of(HERE).main([*("a", "bb"), "--timeout", "0", "-q", "-o", str(tmp_path)], standalone_mode=False)
     out = capsys.readouterr().out
