@@ -50,15 +50,16 @@ def report(rows: pa.Table) -> list[Section]:
         base = without.get(_config(row))
         row["saving"] = base["costed"] / row["costed"] if base and row["costed"] else None
         row["faster"] = base["ms_search"] / row["ms_search"] if base and row["ms_search"] else None
-    averaged = _over_seeds(found)
-    usual = [row for row in averaged if _is_usual(row)] or averaged
+    usual = [row for row in found if all(row[name] == value for name, value in _USUAL.items())] or found
+    ended, left_out = _in_all_modes(usual, rows.to_pylist())
+    ended = _over_seeds(ended)
     return [
         _agreement(found),
-        _by_mode(usual),
-        _mechanisms(usual),
-        *_factors(averaged),
-        _time_and_memory(usual),
-        _over_time([row for row in found if _is_usual(row)] or found),
+        _by_mode(ended, left_out, _over_seeds(usual)),
+        _mechanisms(ended),
+        *_factors(_over_seeds(found)),
+        _time_and_memory(ended),
+        _over_time(usual),
         _all_items(found, rows.column_names),
     ]
 
@@ -78,14 +79,29 @@ def _config(row: Row) -> tuple[Any, ...]:
     return tuple(row[name] for name in _CONFIG)
 
 
-def _is_usual(row: Row) -> bool:
-    return all(row[name] == value for name, value in _USUAL.items())
+def _in_all_modes(found: list[Row], rows: list[Row]) -> tuple[list[Row], str]:
+    """Those of `found` that have a result in all modes, so that modes are compared over the same queries, and which have none."""
+    ends = {(_config(row), row["mode"]): row["status"] for row in rows}
+    modes, missed = dict.fromkeys(row["mode"] for row in found), {}
+    for config in dict.fromkeys(map(_config, found)):
+        without = {mode: end for mode in modes if (end := ends.get((config, mode), "not measured")) != "ok"}
+        if without:
+            missed[config] = f"{config[0]} ({', '.join(f'{mode}: {end}' for mode, end in without.items())})"
+    if not missed:
+        return found, ""
+    kept, names = [row for row in found if _config(row) not in missed], dict.fromkeys(missed.values())
+    if not kept:
+        return found, "\n\nNo query has a result in every mode: the rows below are over different queries."
+    return kept, (
+        "\n\nThis table and those of mechanisms, time and memory are over queries with a result in every mode. They leave out "
+        f"{many(len(names), 'query')}: {', '.join(names)}."
+    )
 
 
 def _over_seeds(rows: list[Row]) -> list[Row]:
     """A row for each configuration of a query: numbers are means over its seeds, so that more seeds are not more queries."""
     parts = grouped(rows, itemgetter("mode", *(name for name in _CONFIG if name != "seed")))
-    return [{name: _mean([row[name] for row in mine]) for name in mine[0]} for mine in parts.values()]
+    return [{name: _mean([row[name] for row in mine]) for name in mine[0]} | {"seed": None} for mine in parts.values()]
 
 
 def _mean(values: list[Any]) -> Any:
@@ -126,7 +142,8 @@ def _name(row: Row) -> str:
     return " ".join(str(row[name]) for name in ("query", "mode", *FACTORS))
 
 
-def _by_mode(rows: list[Row]) -> Section:
+def _by_mode(rows: list[Row], left_out: str, found: list[Row]) -> Section:
+    """`found`: with rows of queries that did not end in all modes, for the figures."""
     table = []
     for mode, mine in grouped(rows, itemgetter("mode")).items():
         savings = [row["saving"] for row in mine if row["saving"]]
@@ -151,10 +168,11 @@ def _by_mode(rows: list[Row]) -> Section:
         "seed is a heuristic join order installed as a plan before the search. The saving is how many alternatives the search "
         "without pruning costs for each that this one costs; the mean over queries is geometric."
     )
+    text += left_out
     medians = "medians by number of relations, of each shape of join graph and each workload"
     figures = [
-        _by_relations(rows, "saving", "saving", f"Alternatives costed without pruning over those costed with it; {medians}."),
-        _by_relations(rows, "ms_search", "search (ms)", f"Milliseconds of search, the least of up to three runs; {medians}."),
+        _by_relations(found, "saving", "saving", f"Alternatives costed without pruning over those costed with it; {medians}."),
+        _by_relations(found, "ms_search", "search (ms)", f"Milliseconds of search, the least of up to three runs; {medians}."),
     ]
     return Section(
         "What each mode saves",
