@@ -32,6 +32,7 @@ Rows = dict[tuple[Any, ...], list[Row]]
 RESAMPLES = 10_000
 SIGNIFICANT = 0.05
 _SAME = 1e-9  # relative difference below which two figures are the same
+_OF_PROCESS = ("peak_mb", "rss_mb")  # what earlier items left in it counts too, so they are no measures of an item
 _LARGEST = 5  # pairs that are shown for each measure
 
 
@@ -54,7 +55,7 @@ def compare(first: Path, second: Path) -> list[Section]:
     both = [key for key in before if key in after]
     wanted = getattr(experiment, "COMPARED", None)
     lines, largest, ratios = [], [], []
-    for name in _measures(tables, {*columns, *paired}):
+    for name in _measures(tables, {*columns, *paired, *_OF_PROCESS}):
         pairs = [(_value(before[key], name), _value(after[key], name), key) for key in both]
         known = [(a, b, key) for a, b, key in pairs if a is not None and b is not None]
         if known and (wanted is None or name in wanted):

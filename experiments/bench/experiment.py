@@ -16,7 +16,7 @@ A row is a flat dict of columns (numbers, texts, lists of them). Those of the it
     error_kind  the class of the exception
     item_s      seconds on the clock that the item took, all its rows together; item_cpu_s: CPU time
     peak_mb     most memory that the process held during the item, beyond what it held before its first; None where unknown
-    rss_mb      the same with what it held before
+    rss_mb      the same with what it held before; what earlier items left in the process counts in both
     attempts    2 where a process that had measured other items failed by memory or a crash, and a fresh one tried again
 
 A module may also define
@@ -29,7 +29,7 @@ A module may also define
     TIMEOUT = 60.0                                    seconds for an item, unless --timeout says otherwise
     def settings_of(item: Item) -> Settings           those of an item, if not those of --set
     KEYS = ("aliases",)                               columns that tell the rows of an item apart, for `bench compare`
-    COMPARED = ("costed",)                            measures that `bench compare` compares; all numbers without it
+    COMPARED = ("costed",)                            measures that `bench compare` compares; without it all numbers but memory
     SCHEMA = pa.schema(...)                           the columns of results; those that rows have without it
     def row(item: Item, row: Row) -> Row              a row of results, if not the columns of the item and the row
 """

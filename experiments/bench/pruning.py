@@ -65,7 +65,7 @@ OWN_SETTINGS = {
     "rule_order": "--seeds N gives it 0 to N-1",
 }
 TIMEOUT = 15.0
-COMPARED = ("costed", "tasks", "goals_opened", "groups", "logical", "duplicates", "skipped", "ms_search", "peak_mb", "cost")
+COMPARED = ("costed", "tasks", "goals_opened", "groups", "logical", "duplicates", "skipped", "ms_search", "cost")
 
 QUICK = ("chain/5", "chain/7", "star/5", "star/7", "cycle/5", "cycle/7", "clique/4", "clique/6", "grid/2x3", "snowflake/3x2",
          "random/7/1", "job/1a", "job/17a", "stats/010", "tpch/q03")  # fmt: skip

@@ -257,7 +257,10 @@ def _time_and_memory(rows: list[Row]) -> Section:
         {"mode": mode, **{name: median_of(mine, name) for name in stages}, "peak_mb": max(row["peak_mb"] or 0.0 for row in mine)}
         for mode, mine in grouped(rows, itemgetter("mode")).items()
     ]
-    text = "Times on the clock; stages before the search are the same in all modes. `peak_mb` is the most that any item held."
+    text = (
+        "Times on the clock; stages before the search are the same in all modes. `peak_mb` is the most that the process held "
+        "during an item, beyond what it held before its first: what earlier items left in it counts, so it compares no modes."
+    )
     return Section("Time and memory", text, [Table("phases", "Median milliseconds by stage, and peak memory.", table_of(table))])
 
 

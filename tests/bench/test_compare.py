@@ -15,7 +15,7 @@ def _run(folder, factor, setting, queries=20, failed=()):
     items = [{"query": f"q{number}", "mode": "plain", "setting": setting} for number in range(queries)]
     results = Results(folder, toy, "a command", items)
     for number, item in enumerate(items):
-        rows = [{"part": part, "cost": factor(number) * part, "tasks": 7, "status": "ok"} for part in (1, 2)]
+        rows = [{"part": part, "cost": factor(number) * part, "tasks": 7, "peak_mb": number, "status": "ok"} for part in (1, 2)]
         results.add(item, [{"status": "timeout", "error": "slow"}] if number in failed else rows)
     results.finish(items)
     return folder
@@ -30,6 +30,7 @@ def test_a_shift_is_found_and_equal_measures_are_not_called_one(tmp_path):
     rows = {row["measure"]: row for row in changes.tables[0].data.to_pylist()}
     assert rows["cost"]["ratio"] == pytest.approx(1.1) and rows["cost"]["changed"] == rows["cost"]["pairs"] == 36
     assert rows["cost"]["significant"] and rows["cost"]["low"] <= 1.1 + 1e-9 and rows["cost"]["high"] >= 1.1 - 1e-9
+    assert rows.keys() == {"cost", "tasks"}, "peak_mb is of the process, not of the item"
     assert rows["tasks"]["changed"] == 0 and not rows["tasks"]["significant"] and rows["tasks"]["p"] == 1.0
     assert {row["measure"] for row in largest.tables[0].data.to_pylist()} == {"cost"}
     assert changes.figures[0].data["x"].to_pylist() == pytest.approx([1.1] * 36)
