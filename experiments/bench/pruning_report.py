@@ -42,7 +42,8 @@ _USUAL = {name: values[0] for name, values in FACTORS.items()}
 
 def report(rows: pa.Table) -> list[Section]:
     """Whether costs agree; what each mode saves, by size and shape; mechanisms; the other factors; anytime; all rows."""
-    found = [row for row in rows.to_pylist() if row["status"] == "ok"]
+    every = rows.to_pylist()
+    found = [row for row in every if row["status"] == "ok"]
     if not found:
         return [Section("Nothing was measured")]
     without = {_config(row): row for row in found if row["mode"] == "none"}
@@ -51,10 +52,10 @@ def report(rows: pa.Table) -> list[Section]:
         row["saving"] = base["costed"] / row["costed"] if base and row["costed"] else None
         row["faster"] = base["ms_search"] / row["ms_search"] if base and row["ms_search"] else None
     usual = [row for row in found if all(row[name] == value for name, value in _USUAL.items())] or found
-    ended, left_out = _in_all_modes(usual, rows.to_pylist())
+    ended, left_out = _in_all_modes(usual, every)
     ended = _over_seeds(ended)
     return [
-        _agreement(found),
+        _agreement(found, every),
         _by_mode(ended, left_out, _over_seeds(usual)),
         _mechanisms(ended),
         *_factors(_over_seeds(found)),
@@ -109,8 +110,8 @@ def _mean(values: list[Any]) -> Any:
     return mean(numbers) if len(numbers) > 1 else values[0]
 
 
-def _agreement(found: list[Row]) -> Section:
-    """Proven plans of one space cost the same, and no others cost less."""
+def _agreement(found: list[Row], every: list[Row]) -> Section:
+    """Items that failed by a bug or a wrong bound; of the others, proven plans of one space cost the same, and none less."""
     problems, compared, largest = [], 0, 0.0
     unit = itemgetter("query", "data", "cost_model", "estimator", "order", "pairs")
     for rows in grouped(found, lambda row: (unit(row), row["search"] == "duplicate_free")).values():
@@ -132,9 +133,13 @@ def _agreement(found: list[Row]) -> Section:
             f"Configurations that prove their plans the cheapest of the same space were compared, {many(compared, 'pair')}: the "
             f"largest relative difference of their costs is {largest:.1g}, and none found a cheaper plan than a proven one. "
         )
+    bugs = [row["error_kind"] for row in every if row.get("bug")]
+    if bugs:
+        kinds = ", ".join(dict.fromkeys(bugs))
+        text = f"{len(bugs):,} of {many(len(every), 'item')} failed with {kinds}, see the end. The others: {text}"
     audited = [row["audited"] for row in found if row.get("audited") is not None]
     if audited:
-        text += f"The audit compared {sum(audited):,} skips with the true optima; all are sound."
+        text += f"The audit compared {sum(audited):,} skips {'of the others ' * bool(bugs)}with the true optima; all are sound."
     return Section("Same plans", text, problems=problems)
 
 

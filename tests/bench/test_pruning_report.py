@@ -52,3 +52,11 @@ def test_modes_are_compared_over_the_same_queries(measured: Rows) -> None:
     assert "They leave out 1 query: star/3 (none: timeout)." in text_of(slow) and "leave out" not in text_of(measured)
     apart = [row for row in measured if (row["query"] == "chain/3") == (row["mode"] == "both")]
     assert "No query has a result in every mode" in text_of(apart) and by_mode(apart)["none"]["queries"] == 1
+
+
+def test_items_that_were_refuted_come_first(measured: Rows) -> None:
+    failed = {"status": "error", "error_kind": "BoundRefuted", "bug": True}
+    rows = [{**row, "bug": False, "audited": 3} | (failed if row["mode"] == "both" else {}) for row in measured]
+    text = text_of(rows)
+    assert text.startswith("4 of 8 items failed with BoundRefuted, see the end. The others: 4 items of 2 queries.")
+    assert "The audit compared 12 skips of the others with the true optima; all are sound." in text
