@@ -20,6 +20,8 @@ from optimizer.errors import many
 
 LONG = 30  # rows from which on a table is folded
 _ITEM_COLUMNS = ("status", "error_kind", "error", "item_s")
+_HIDDEN = ("item", "bug", "item_cpu_s", "peak_mb")
+_LAST = ("sql", "rss_mb", "attempts")
 _STYLE = """
 figure{margin:1rem 0 1.6rem}figcaption,.caption{margin-top:1rem}.source{color:var(--soft);font-size:12px}
 dl{display:grid;grid-template-columns:max-content auto;gap:.1rem 1rem;font-size:13px}dd{margin:0}
@@ -46,20 +48,27 @@ def write_report(folder: Path, title: str, sections: Sequence[Section], about: d
 
 def failed_section(rows: pa.Table) -> list[Section]:
     """The items that failed, with the reason of each; those that are bugs are problems. None where none failed."""
-    found = [{**row, "error": "; ".join(row["error"].splitlines())} for row in rows.to_pylist() if row["status"] != "ok"]
+    found = [{**row, "error": _one_line(row["error"])} for row in rows.to_pylist() if row["status"] != "ok"]
     if not found:
         return []
     kinds: dict[str, int] = {}
     for row in found:
         kinds[row["status"]] = kinds.get(row["status"], 0) + 1
-    names = [name for name in rows.column_names if name not in (*_ITEM_COLUMNS, "item", "bug", "item_cpu_s", "peak_mb")]
+    names = [name for name in rows.column_names if name not in (*_ITEM_COLUMNS, *_HIDDEN)]
     kept = [name for name in names if any(row[name] is not None for row in found)]
-    table = pa.Table.from_pylist([{name: row.get(name) for name in (*kept[:1], *_ITEM_COLUMNS, *kept[1:])} for row in found])
+    told = [name for name in kept[1:] if name not in _LAST and len(set(map(str, rows[name].to_pylist()))) > 1]
+    order = dict.fromkeys((*kept[:1], *told, *_ITEM_COLUMNS, *kept))
+    table = pa.Table.from_pylist([{name: row.get(name) for name in order} for row in found])
     text = "They have no figures and are left out above: " + ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()) + "."
     bugs = dict.fromkeys(f"{row['error_kind']}: {row['error']}" for row in found if row.get("bug"))
     caption = "Items without a result, and why."
     title = f"{many(len(found), 'item')} failed"
     return [Section(title, text, [Table("failed", caption, table)], problems=list(bugs))]
+
+
+def _one_line(error: str) -> str:
+    """Lines apart by semicolons, but for one that ends at a comma, which goes on in the next."""
+    return "; ".join(error.replace(",\n", ", ").splitlines())
 
 
 def _flat(table: pa.Table) -> pa.Table:

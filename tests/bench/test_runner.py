@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -51,6 +52,15 @@ def test_an_item_that_fails_in_any_way_has_a_row_and_the_next_is_measured(tmp_pa
     [section] = failed_section(read_rows(tmp_path / "out"))
     assert section.problems == ["InternalError: a bug of the toy"]
     assert section.title == "4 items failed"
+
+
+def test_failed_items_are_told_apart_before_their_errors():
+    error = "too little (least,\nlower_bound)\nraise it"
+    failed = {"status": "error", "error": error, "error_kind": "BoundRefuted", "bug": True, "item_s": 1.0, "rss_mb": 1.0}
+    rows = [{"item": mode, "query": "q", "seed": 0, "mode": mode, **failed} for mode in toy.MODES]
+    [section] = failed_section(pa.Table.from_pylist(rows))
+    assert section.tables[0].data.column_names == ["query", "mode", "status", "error_kind", "error", "item_s", "seed", "rss_mb"]
+    assert section.tables[0].data["error"].to_pylist() == ["too little (least, lower_bound); raise it"] * 2
 
 
 def test_an_item_may_not_take_more_memory_than_the_limit():
