@@ -169,7 +169,8 @@ def _what(one: Row, two: Row, changed: Mapping[str, tuple[Any, Any]], first: Row
     differs = [f"{name}: {a!r} and {b!r}" for name, (a, b) in changed.items()]
     same = ("code", "processor", "python")
     differs += [f"{name}: {one.get(name)} and {two.get(name)}" for name in same if one.get(name) != two.get(name)]
-    return f"{text}. " + (f"What differs: {'; '.join(differs)}." if differs else "Items, code and machine are the same.")
+    alike = "Code and machine are the same." if first.keys() != second.keys() else "Items, code and machine are the same."
+    return f"{text}. " + (f"What differs: {'; '.join(differs)}." if differs else alike)
 
 
 def _endings(first: Rows, second: Rows, columns: Sequence[str]) -> list[Section]:

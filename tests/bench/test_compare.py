@@ -40,6 +40,12 @@ def test_a_shift_is_found_and_equal_measures_are_not_called_one(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(("queries", "said"), [(3, "Items, code"), (2, "1 in the first only, 0 in the second only. Code")])
+def test_items_of_one_run_alone_are_a_difference(tmp_path, queries, said):
+    first, second = (_run(tmp_path / name, lambda n: 1.0, "off", count) for name, count in (("a", 3), ("b", queries)))
+    assert f"{said} and machine are the same." in compare(first, second)[0].text
+
+
 def test_seeds_are_averaged_and_not_pairs(tmp_path):
     """Seeds of both runs alone: one that was not measured, or failed, in the other run would move the mean."""
     runs = (("a", 1.0, "off", ()), ("b", 2.0, "on", (2,)))
