@@ -84,7 +84,7 @@ def _run(
         pairs = (*pairs, f"plugins={','.join(plugins)}")
     settings = Settings.from_pairs(pairs)
     _check_own(experiment, pairs)
-    load_plugins(settings.plugins)  # what is wrong with them is said once
+    registry = load_plugins(settings.plugins)  # what is wrong with them is said once
     items = experiment.items(Options(queries, data, pairs, _modes(experiment, modes), seeds, quick, own))
     if timeout is None:
         timeout = min(QUICK_TIMEOUT, _usual_timeout(experiment)) if quick else _usual_timeout(experiment)
@@ -92,6 +92,10 @@ def _run(
     session = _session(master, remote, conf, said, output) if spark or master or remote or conf else None
     with tempfile.TemporaryDirectory() as temporary, Store(output or temporary).hold(what):
         each = (settings, *map(getattr(experiment, "settings_of", lambda item: settings), items))
+        used = {one.cost_model for one in each}
+        for name in registry.of_kind("cost_model") if hasattr(experiment, "settings_of") else ():
+            if said and name not in used:
+                said(f"{what}: no item uses the cost model {name} of a plug-in: --cost-models {name} does")
         inputs = {"the settings": shlex.join(pairs) or "default", **input_digests(each, items, said)}
         results = Results(output or temporary, experiment, _command_line(), items, inputs)
         if retry:

@@ -95,6 +95,17 @@ def test_queries_over_data_and_other_settings(planscope, tpch, tmp_path):
     assert rows[0]["cost"] == pytest.approx(rows[1]["cost"]) and rows[1]["audited"] > rows[0]["audited"] == 0
 
 
+@pytest.mark.parametrize(("words", "said"), [((), True), (("--cost-models", "mine"), False)])
+def test_a_cost_model_of_a_plug_in_that_no_item_uses_is_told(planscope, tmp_path, words, said):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from optimizer.cost.c_out import COut\nfrom planscope.plugin import cost_model\n"
+        "@cost_model\nclass Mine(COut):\n    name = 'mine'\n"
+    )
+    done = planscope("bench", "pruning", "chain/3", "--modes", "both", "--plugin", str(file), *words, "--timeout", "0")
+    assert done.code == 0 and ("--cost-models mine does" in done.err) == said
+
+
 def test_where_nothing_can_be_compared_nothing_is_said_of_it(planscope):
     done = planscope("bench", "pruning", "steinbrunn_chain/4/1", "--modes", "both", *HERE)
     assert done.code == 0 and "1 item of 1 query." in done.out and "were compared" not in done.out
