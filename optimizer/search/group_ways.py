@@ -43,7 +43,8 @@ class GroupWays:
         if goal.listed is None:
             group = search.memo.group(goal.group)
             if all(isinstance(m.op, JoinGraph | RegionGraph) for m in group.logical):  # rules may not split it any more
-                given(search, group)
+                if search.context.partition is None or _splits(search, group.logical[0]):
+                    given(search, group)
             found = enforcing(search, goal)
             for mexpr in search.memo.group(goal.group).logical:
                 if not isinstance(mexpr.op, JoinGraph | RegionGraph):  # regions have no order yet
@@ -174,14 +175,21 @@ def given(search: SearchContext, group: Group) -> LogicalExpr:
         if not isinstance(mexpr.op, JoinGraph | RegionGraph) and (mexpr.rule is None or nary is None):
             return mexpr
     assert nary is not None, f"group {group.id} has no expression"
-    bound = Tree(nary.op, tuple(search.memo.binding_leaf(g) for g in nary.inputs))
     settings = search.context.settings
-    splits: Sequence[Tree] = ()
-    if settings.join_order or settings.enumeration == "left_deep":  # one of the joins that may be; its inputs get theirs in turn
-        partition = PartitionRegion() if isinstance(nary.op, RegionGraph) else PartitionJoins()
-        splits = partition.apply(bound, search.context)
-    tree = splits[0] if splits else written_order(bound)
+    few = settings.join_order or settings.enumeration == "left_deep" or search.context.partition is not None
+    splits = _splits(search, nary) if few else ()  # one of the joins that may be; its inputs get theirs in turn
+    tree = splits[0] if splits else written_order(_bound(search, nary))
     gid, new = search.memo.insert(tree, group.id)
     for mexpr in new:
         mexpr.barred |= search.barred(PARTITIONING[isinstance(nary.op, RegionGraph)])  # as what partitioning makes
     return next(mexpr for mexpr in search.memo.group(gid).logical if mexpr.op == tree.op)
+
+
+def _splits(search: SearchContext, nary: LogicalExpr) -> Sequence[Tree]:
+    """The joins into which partitioning splits a region."""
+    partition = PartitionRegion() if isinstance(nary.op, RegionGraph) else PartitionJoins()
+    return partition.apply(_bound(search, nary), search.context)
+
+
+def _bound(search: SearchContext, nary: LogicalExpr) -> Tree:
+    return Tree(nary.op, tuple(search.memo.binding_leaf(g) for g in nary.inputs))

@@ -194,10 +194,12 @@ def test_an_enumerator_decides_which_splits_are_searched(tmp_path: Path, graph: 
 
 
 @pytest.mark.parametrize("values", [{}, {"region": "tasks"}])
-def test_an_enumerator_that_leaves_no_order_is_named(tmp_path: Path, values: dict[str, str]) -> None:
-    file = written(tmp_path, "from planscope.plugin import enumerator\n@enumerator\ndef mine(graph, relations): return []\n")
+@pytest.mark.parametrize(("graph", "parts"), [("chain/8", "[]"), ("star/4", "[1] if relations == 3 else []")])
+def test_an_enumerator_that_leaves_no_order_is_named(tmp_path: Path, graph: str, parts: str, values: dict[str, str]) -> None:
+    lines = f"from planscope.plugin import enumerator\n@enumerator\ndef mine(graph, relations): return {parts}\n"
+    file = written(tmp_path, lines)
     with pytest.raises(NoPlan, match="has no implementation: the enumerator mine leaves no order of these relations"):
-        Session("joingraph", {**values, "partitioner": "mine"}, plugins=[file]).optimize("chain/8")
+        Session("joingraph", {**values, "partitioner": "mine"}, plugins=[file]).optimize(graph)
 
 
 @pytest.mark.parametrize(
