@@ -175,12 +175,12 @@ def _internal(error: BaseException, arguments: list[str], facts: dict[str, objec
     from experiments.replay_case import write_case
 
     case = write_case(error, arguments, facts, version())
-    kind = "" if isinstance(error, PlanscopeError) else f"{type(error).__name__}: "
     text = (str(error) or "no message").strip()
+    if not isinstance(error, PlanscopeError):
+        text = f"{type(error).__name__}: {shorten(text, 500)}"
     return _fail(
         f"planscope has a bug{', or what a plug-in gives it is wrong (' + ', '.join(plugins) + ')' if plugins else ''}: "
-        f"{kind}{text[:500]}\n"
-        + (f"what is needed to replay it is in {case}" if case else "the replay case could not be written anywhere"),
+        f"{text}\n" + (f"what is needed to replay it is in {case}" if case else "the replay case could not be written anywhere"),
         1,
     )
 

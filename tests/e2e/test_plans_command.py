@@ -101,10 +101,12 @@ def test_different_results_are_a_bug(planscope, shop, tmp_path, monkeypatch):
 def test_the_rules_behind_a_wrong_plan_are_named(planscope, shop, tmp_path):
     """A left join turned round is another join."""
     (tmp_path / "turn.py").write_text(TURN)
-    sql = "select p.name, s.day from people p left join sales s on p.id = s.person"
+    sql = "select p.name, s.day, t.day from people p left join sales s on p.id = s.person left join sales t on t.day = s.day"
     done = planscope("plans", sql, "-d", str(shop), "--plugin", str(tmp_path / "turn.py"), "--sample", "100", "--execute")
     assert done.code == 1
-    assert re.search(r"plan \d+: .*; rules behind it: turn", done.err) and "rules behind the chosen plan: " in done.err
+    wrong = re.findall(r"^plan \d+: .*; rules behind it: turn", done.err, re.MULTILINE)
+    assert len(wrong) > 10, "more than fits in a short message"
+    assert "\nrules behind the chosen plan: " in done.err and "\nplanscope plans --rank R --execute runs one" in done.err
 
 
 def test_shares_do_not_look_like_all():
