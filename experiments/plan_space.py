@@ -23,9 +23,9 @@ from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.scalars import WindowCall
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.errors import ExecutionError
-from optimizer.memo.mexpr import LogicalExpr
 from optimizer.pipeline import OptimizedQuery
 from optimizer.plan_space import PlanSpace
+from optimizer.plan_space.of_search import AllMoves
 from optimizer.plugins.load import load_plugins
 
 DRAWS = 1000  # for each plan wanted, before drawing among cheap ones gives up
@@ -80,13 +80,15 @@ def compare_run(query: OptimizedQuery, plan: PlanNode, expected: pa.Table) -> Ru
 def rules_behind(query: OptimizedQuery, plan: PlanNode) -> list[str]:
     """The transformation rules that a plan may come from: they made a logical expression that one of its operators can implement,
     or what that was made of. Those of plug-ins come first."""
-    memo = query.memo
+    memo, moves = query.memo, AllMoves(query.engine)
     made = {mexpr.id: mexpr for group in memo.groups for mexpr in group.members()}
     found: dict[str, None] = {}
     for node in plan.walk():
         inputs = [memo.find(below.group) for below in node.inputs if below.group >= 0]
         for mexpr in memo.group(node.group).members() if node.group >= 0 else ():
-            at: LogicalExpr | None = mexpr if [memo.find(gid) for gid in mexpr.inputs] == inputs else None
+            if [memo.find(gid) for gid in mexpr.inputs] != inputs:
+                continue
+            at = mexpr if any(physical.op == node.op for physical in moves.implementations(mexpr)) else None
             while at is not None:
                 found |= {} if at.rule is None else {at.rule: None}
                 at = made.get(at.source)

@@ -103,14 +103,15 @@ class AllMoves:
     def through(self, goal: Goal, mexpr: LogicalExpr) -> list[Move]:
         """The native moves of a goal that implement one logical expression of its group."""
         search, moves = self._search, []
-        for physical in self._implementations(mexpr):
+        for physical in self.implementations(mexpr):
             for alternative in alternatives(search.memo, goal, physical):
                 inputs = tuple(search.goal(g, t) for g, t in zip(physical.inputs, alternative.inputs, strict=True))
                 local = self._local(goal, physical, alternative.delivered)
                 moves.append(Move(physical.op, alternative, inputs, local))
         return moves
 
-    def _implementations(self, mexpr: LogicalExpr) -> list[PhysicalExpr]:
+    def implementations(self, mexpr: LogicalExpr) -> list[PhysicalExpr]:
+        """What the implementation rules make of one logical expression."""
         known = self._physical.get(mexpr.id)
         if known is None:
             search, memo = self._search, self._search.memo

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 
+from executor.session import Session
 from experiments import plan_space
 from experiments.commands.plans import _plans_text
-from tests.wrong_rule import TURN
+from optimizer.plan_space.of_search import full_space
+from tests.wrong_rule import DROP, TURN
 
 JOIN = "select p.name, count(*) as n from people p join sales s on p.id = s.person group by p.name order by n desc"
 RULES = ("--set", "enumeration=rules")
@@ -107,6 +109,15 @@ def test_the_rules_behind_a_wrong_plan_are_named(planscope, shop, tmp_path):
     wrong = re.findall(r"^plan \d+: .*; rules behind it: turn", done.err, re.MULTILINE)
     assert len(wrong) > 10, "more than fits in a short message"
     assert "\nrules behind the chosen plan: " in done.err and "\nplanscope plans --rank R --execute runs one" in done.err
+
+
+def test_a_rule_is_behind_a_plan_only_where_the_operators_are_those_it_made(shop, tmp_path):
+    """The rule drops the filter of a scan; the plan that keeps it does not come from the rule."""
+    (tmp_path / "drop.py").write_text(DROP)
+    query = Session(str(shop), plugins=[str(tmp_path / "drop.py")]).optimize("select name from people where id = 1")
+    space = full_space(query.engine)
+    found = {bool(plan.op.scan.predicate): plan_space.rules_behind(query, plan) for plan in map(space.unrank, range(space.count))}
+    assert found == {True: [], False: ["drop"]}
 
 
 def test_shares_do_not_look_like_all():
