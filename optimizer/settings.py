@@ -253,7 +253,9 @@ def _read(name: str, value: Any, own_names: bool = False) -> Any:
     if isinstance(default, int):
         try:
             number = int(value)
-        except (TypeError, ValueError):
+            if isinstance(value, bool) or (isinstance(value, float) and value != number):
+                raise ValueError
+        except (TypeError, ValueError, OverflowError):
             raise SettingsError(f'setting {name} is a whole number, not "{value}"') from None
         if number < 0:
             raise SettingsError(f"setting {name} cannot be negative ({number})")
