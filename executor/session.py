@@ -210,7 +210,10 @@ def _settings(settings: Settings | dict[str, Any] | None, plugins: Sequence[str 
         return settings
     values = settings.as_dict() if isinstance(settings, Settings) else dict(settings or {})
     files = dict.fromkeys((*values.get("plugins", ()), *(str(os.fspath(file)) for file in plugins)))
-    return Settings.from_mapping({**values, "plugins": tuple(files)})
+    found = Settings.from_mapping({**values, "plugins": tuple(files)})
+    if not isinstance(settings, Settings):
+        found.check_injected()
+    return found
 
 
 def explain(

@@ -180,6 +180,15 @@ class Settings:
                 "rules that exchange joins have no order of their own to keep"
             )
 
+    def check_injected(self) -> None:
+        """Raises SettingsError when a file of row counts is named that the estimator does not read. Experiments that vary the
+        estimator may name one for all."""
+        if self.injected and self.estimator != "injected":
+            raise SettingsError(
+                f"injected={self.injected} is not read under estimator={self.estimator}\n"
+                "set estimator=injected too, or leave injected out"
+            )
+
     def check_disabled(self, known: set[str]) -> None:
         """Raises SettingsError when `disable` names a rule that is not in `known`."""
         for name in self.disable:

@@ -82,7 +82,9 @@ class Inputs:
 
         preset = None if self.preset is None else preset_file(self.preset)
         pairs = self.pairs if self.join_order is None else (*self.pairs, f"join_order={self.join_order}")
-        return Settings.from_pairs(pairs, self.disable, self.settings_file, self.plugins, preset, **defaults)
+        settings = Settings.from_pairs(pairs, self.disable, self.settings_file, self.plugins, preset, **defaults)
+        settings.check_injected()
+        return settings
 
     def program(self, settings: Settings) -> Program:
         """What the pre-pass does. Raises SettingsError."""

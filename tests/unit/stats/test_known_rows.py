@@ -197,6 +197,14 @@ def test_missing_files_of_cardinalities() -> None:
         injected_cardinalities("nowhere.parquet:q1")
 
 
+def test_a_file_that_the_estimator_does_not_read() -> None:
+    message = r"injected=rows.csv is not read under estimator=histogram\nset estimator=injected too"
+    with pytest.raises(SettingsError, match=message):
+        Session("joingraph", {"injected": "rows.csv"})
+    with pytest.raises(SettingsError, match=message):
+        Inputs("chain/3", None, ("injected=rows.csv",), (), None, None, quiet=True).settings()
+
+
 # -- perturbed ----------------------------------------------------------------------------------------------------------------
 
 
