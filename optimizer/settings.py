@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from optimizer.errors import SettingsError, did_you_mean
+from optimizer.toml_places import Places
 
 ESTIMATORS = ("histogram", "system_r", "true", "injected", "perturbed", "upper_bound")
 
@@ -295,11 +296,18 @@ def _read_estimator(value: str) -> str:
 
 def _read_file(path: Path) -> dict[str, Any]:
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8-sig")
+        values = tomllib.loads(text)
     except OSError as error:
         raise SettingsError(f"cannot read settings file {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"settings file {path} is not valid TOML: {error}") from None
+    for name, value in values.items():
+        try:
+            _read(name, value, own_names=True)
+        except SettingsError as error:
+            line = Places(text).line("", name) or Places(text).line(name)
+            raise SettingsError(f"settings file {path}{f', line {line}' if line else ''}: {error}") from None
     if "plugins" in values:
         values["plugins"] = [str(path.parent / each) for each in _read("plugins", values["plugins"])]
     return values

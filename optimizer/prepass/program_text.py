@@ -38,7 +38,7 @@ def show_program(program: Program) -> str:
 def read_program(file: Path, known: Sequence[RewriteRule] = ()) -> tuple[Instruction, ...]:
     """The program in a TOML file. Raises SettingsError. See `parse_program`."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise SettingsError(f"cannot read program {file}: {error.strerror}") from None
     except UnicodeDecodeError:

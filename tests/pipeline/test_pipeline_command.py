@@ -101,6 +101,10 @@ def test_nothing_runs_where_a_later_stage_cannot(tmp_path: Path, capsys: pytest.
     assert "spec.toml has no stage report; it has generate, sweep" in capsys.readouterr().err
 
 
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    assert len(read_pipeline(written(tmp_path, "\ufeff" + SWEEP)).stages) == len(read_pipeline(written(tmp_path, SWEEP)).stages)
+
+
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
 def test_example_specifications_can_be_carried_out(path: Path, tmp_path: Path) -> None:
     pipeline = read_pipeline(path)

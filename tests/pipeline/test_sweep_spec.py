@@ -11,11 +11,11 @@ import pytest
 
 from executor.session import Session
 from experiments.pipeline.sweep.measure import measure, settings_of
-from experiments.pipeline.sweep.places import Places
 from experiments.pipeline.sweep.plan import MEASURE, SweepPlan, read_plan, write_plan
 from experiments.pipeline.sweep.problems import Problems, SpecError
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError
+from optimizer.toml_places import Places
 
 
 def plan_of(text: str, base: Path = Path()) -> SweepPlan:

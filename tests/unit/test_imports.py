@@ -15,7 +15,8 @@ ROOT = Path(__file__).parent.parent.parent
 # room (or one module of it) -> rooms of `optimizer` it may import besides itself, each listed before it
 OPTIMIZER = {
     "errors": "",
-    "settings": "errors",
+    "toml_places": "",
+    "settings": "errors toml_places",
     "presets": "errors",
     "algebra": "errors settings",
     "catalog": "errors settings algebra",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from optimizer.errors import SettingsError
@@ -18,3 +20,24 @@ def test_what_is_no_whole_number(value: object) -> None:
 def test_whole_numbers(value: object) -> None:
     found = Settings.from_mapping({"budget_tasks": value}).budget_tasks
     assert found == 3 and type(found) is int
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gap = 0.1\n\nfoo = 3\n", 'line 3: unknown setting "foo"\nknown settings: pruning'),
+        ("budget_task = 3\n", 'line 1: unknown setting "budget_task"\ndid you mean "budget_tasks"?'),
+        ("# mine\n[search]\ngap = 0.1\n", 'line 2: unknown setting "search"'),
+        ("budget_tasks = 1.9\n", 'line 1: setting budget_tasks is a whole number, not "1.9"'),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_told_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(SettingsError) as error:
+        Settings.from_pairs(file=tmp_path / "mine.toml")
+    assert str(error.value).startswith(f"settings file {tmp_path / 'mine.toml'}, {message}")
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("budget_tasks = 3\n", encoding="utf-8-sig")
+    assert Settings.from_pairs(file=tmp_path / "mine.toml").budget_tasks == 3

@@ -13,8 +13,8 @@ from typing import Any
 from experiments.pipeline.generate.kinds import KINDS
 from experiments.pipeline.stages.stages import ORDER, Analyze, Generate, Import, MakeReport, Stage, Sweep
 from experiments.pipeline.sweep.fields import FIELDS, read_words
-from experiments.pipeline.sweep.places import Places
 from experiments.pipeline.sweep.problems import Problems, SpecError, suggestion
+from optimizer.toml_places import Places
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Pipeline:
 def read_pipeline(file: Path) -> Pipeline:
     """Raises SpecError, which names every mistake in the file."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
         tables: dict[str, Any] = tomllib.loads(text)
     except OSError as error:
         raise SpecError(f"cannot read {file}: {error.strerror}") from error

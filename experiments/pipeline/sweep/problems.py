@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection
 
-from experiments.pipeline.sweep.places import Places
 from optimizer.errors import PlanscopeError
+from optimizer.toml_places import Places
 
 
 class SpecError(PlanscopeError):

@@ -17,7 +17,6 @@ from experiments.bench.inputs import settings_files
 from experiments.pipeline.spark.session import Say
 from experiments.pipeline.sweep.fields import read_words
 from experiments.pipeline.sweep.grid import check_seeds, variants_of
-from experiments.pipeline.sweep.places import Places
 from experiments.pipeline.sweep.plan import MEASURE, How, PlannedQuery, SweepPlan, Variant
 from experiments.pipeline.sweep.problems import Problems, suggestion
 from experiments.pipeline.sweep.query_names import NamedQuery, find_queries
@@ -28,6 +27,7 @@ from optimizer.errors import CatalogError, PlanscopeError, SettingsError, Unsupp
 from optimizer.plugins.load import load_plugins
 from optimizer.settings import Settings
 from optimizer.sql.bind import bind
+from optimizer.toml_places import Places
 
 QUERY_KEYS = ("query", "data", "name")
 

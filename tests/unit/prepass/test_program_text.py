@@ -82,6 +82,8 @@ def test_files(tmp_path: Path) -> None:
     file = tmp_path / "p.toml"
     file.write_text(show_program(PROGRAM), encoding="utf-8")
     assert read_program(file) == PROGRAM
+    file.write_text(show_program(PROGRAM), encoding="utf-8-sig")
+    assert read_program(file) == PROGRAM
     with pytest.raises(SettingsError, match=r"cannot read program .*none\.toml: No such file"):
         read_program(tmp_path / "none.toml")
     file.write_bytes(b"\xff\xfe")

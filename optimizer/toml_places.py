@@ -20,7 +20,7 @@ class Places:
         self.file = file
         self._lines = text.splitlines()
         self._found: dict[tuple[str, int, str], int] = {}  # by table, which of those called so, and key ("": the header)
-        table, headers = "", Counter[str]()
+        table, headers = "", Counter({"": 1})  # keys above all headers are of a table without a name
         for at, line in enumerate(self._lines, 1):
             key = ""
             if header := _HEADER.match(line):
