@@ -141,13 +141,13 @@ def many(count: int | str, noun: str) -> str:
     return f"{shown} {noun}{'s' if shown != '1' else ''}".replace("querys", "queries")
 
 
-def number_from(source: str, value: object) -> float:
+def number_from(source: str, value: object, finite: bool = False) -> float:
     """What an estimator or a cost model gives, perhaps a number of NumPy's, as a float. Raises PlanscopeError where it is no
-    number from 0 up; `source` begins the message."""
+    number from 0 up, or infinite where it must be `finite`; `source` begins the message."""
     try:
         found = float("nan") if isinstance(value, str) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         found = float("nan")
-    if not found >= 0.0:
+    if not found >= 0.0 or (finite and found == float("inf")):
         raise PlanscopeError(f"{source} {value!r}, which is no number from 0 up")
     return found

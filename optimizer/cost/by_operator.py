@@ -6,9 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from optimizer.algebra.physical import PhysicalOperator
-from optimizer.errors import SettingsError
+from optimizer.errors import SettingsError, number_from
 
 Cost = Callable[..., float]
+
+
+def own_cost(op: Any, model: str, *figures: Any) -> float:
+    """What an operator's method `cost` says. Raises PlanscopeError where it is no number from 0 up."""
+    return number_from(f"the cost model {model} gives {op.name} the cost", op.cost(model, *figures))
 
 
 class ByOperator(dict[type[PhysicalOperator], Cost]):
@@ -21,7 +26,7 @@ class ByOperator(dict[type[PhysicalOperator], Cost]):
     def __init__(self, model: str, listed: Mapping[type[PhysicalOperator], Cost], own: Cost | None = None) -> None:
         super().__init__(listed)
         self._model = model
-        self._own = own if own is not None else lambda op, *figures: op.cost(model, *figures)
+        self._own = own if own is not None else lambda op, *figures: own_cost(op, model, *figures)
 
     def __missing__(self, kind: type[PhysicalOperator]) -> Cost:
         found: Any = self._own if hasattr(kind, "cost") else next((self[base] for base in kind.__mro__[1:] if base in self), None)

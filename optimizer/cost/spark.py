@@ -55,7 +55,7 @@ from optimizer.algebra.physical import (
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, TraitSet
 from optimizer.cost.arrow import ArrowCost
-from optimizer.cost.by_operator import ByOperator, Cost
+from optimizer.cost.by_operator import ByOperator, Cost, own_cost
 from optimizer.cost.coefficients import DEFAULTS, Coefficients
 from optimizer.cost.model import Bounded
 from optimizer.cost.work import Inputs, at_least_one
@@ -74,7 +74,7 @@ def size(stats: RelationStats) -> float:
 
 
 def _own(op: Any, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
-    return 1000.0 * float(op.cost("spark", output, inputs))
+    return 1000.0 * own_cost(op, "spark", output, inputs)
 
 
 class SparkCost:

@@ -46,7 +46,7 @@ from optimizer.algebra.physical import (
 )
 from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, walk
 from optimizer.cost.applies import nested_apply, rows_read
-from optimizer.cost.by_operator import ByOperator
+from optimizer.cost.by_operator import ByOperator, own_cost
 from optimizer.cost.coefficients import Coefficients
 from optimizer.stats.distinct import distinct_rows
 from optimizer.stats.relation import RelationStats
@@ -114,7 +114,7 @@ class Work:
             HashSetOp: lambda op, out, i: self.set_op(i),
         }
         start = coefficients.start  # what an operator says of itself has its set-up in it, in microseconds
-        self.of = ByOperator("arrow", listed, lambda op, out, i: 1000.0 * op.cost("arrow", out, i) - start)
+        self.of = ByOperator("arrow", listed, lambda op, out, i: 1000.0 * own_cost(op, "arrow", out, i) - start)
 
     def scan(self, op: Scan, output: RelationStats, tested: Predicate) -> float:
         """Opens the files, reads stored rows of the needed columns, decodes their bytes, tests the conjuncts `tested`."""

@@ -22,7 +22,7 @@ from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Leaf, Node, Tree, outer_of
 from optimizer.errors import number_from
-from optimizer.memo.goal import Goal
+from optimizer.memo.goal import INFINITY, Goal
 from optimizer.memo.group import Binders, Group, Region
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.memo.region_groups import RegionGroups
@@ -234,8 +234,9 @@ class Memo:
         if type(rows := getattr(stats, "rows", None)) is not float or not rows >= 0.0:
             stats.rows = number_from(f"the estimator gives {op.name} as its number of rows", rows)
         lower = self.figures.lower_bound(op, stats, children, leaves)
-        if type(lower) is not float or not lower >= 0.0:
-            lower = number_from(f"the cost model gives {op.name} the bound", lower)
+        if type(lower) is not float or not 0.0 <= lower < INFINITY:
+            finite = max([stats.rows, *(child.lower for child in children)]) < INFINITY
+            lower = number_from(f"the cost model gives {op.name} the bound", lower, finite)
         group = Group(len(self.groups), props, stats, lower, self.figures.offers(op, props, children))
         group.region = region
         group.relations = sum(child.relations for child in children) or 1

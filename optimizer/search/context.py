@@ -217,12 +217,14 @@ class SearchContext:
         """The cheapest local cost that any implementation of `mexpr` can have."""
         if mexpr.least < 0.0:
             own = self.memo.group(mexpr.group)
-            each = self.cost.least(mexpr.op, own.stats, [self.memo.group(g).stats for g in mexpr.inputs])
+            inputs = [self.memo.group(g).stats for g in mexpr.inputs]
+            each = self.cost.least(mexpr.op, own.stats, inputs)
             runs = self.memo.runs(own)
             if runs > 1.0:
                 each += (runs - 1.0) * (self.cost.least_rerun(mexpr.op) if isinstance(self.cost, Reruns) else each)
-            if type(each) is not float or not each >= 0.0:
-                each = number_from(f"{self.cost.name} says that {mexpr.op.name} costs at least", each)
+            if type(each) is not float or not 0.0 <= each < INFINITY:
+                finite = max([own.stats.rows, *(stats.rows for stats in inputs)]) < INFINITY
+                each = number_from(f"{self.cost.name} says that {mexpr.op.name} costs at least", each, finite)
             mexpr.least = each
         return mexpr.least
 

@@ -239,6 +239,12 @@ def test_an_enumerator_that_gives_no_splits(tmp_path: Path, parts: str) -> None:
             r"free says that \w+ costs at least nan",
         ),
         ("leaves): return 0.0", "leaves): return float('nan')", r"gives \w+ the bound nan"),
+        ("leaves): return 0.0", "leaves): return float('inf')", r"gives \w+ the bound inf"),
+        (
+            "inputs): return 0.0\n    def lower",
+            "inputs): return float('inf')\n    def lower",
+            r"free says that \w+ costs at least inf",
+        ),
     ],
 )
 def test_a_cost_model_whose_figures_are_no_numbers(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -409,6 +415,11 @@ def test_an_operator_is_priced_by_itself_or_by_its_base_or_not_at_all(model: str
         cost.local(Odd(), TraitSet(), rows, inputs)
     expected = {"arrow": 7.0, "spark": 8.0}.get(model, 40.0)
     assert cost.local(Priced(), TraitSet(), rows, inputs) == pytest.approx(expected)
+    for given in (None, "x", float("nan"), -1):
+        own = type("Own", (Odd,), {"cost": lambda *_, given=given: given})
+        message = f"the cost model {model} gives odd the cost {given!r}, which is no number from 0 up"
+        with pytest.raises(PlanscopeError, match=message):
+            cost.local(own(), TraitSet(), rows, inputs)
     join = HashJoin(JoinKind.INNER, ((ColumnRef(0, pa.int64()), ColumnRef(1, pa.int64())),), ())
     assert cost.local(renamed(join), TraitSet(), rows, inputs) == cost.local(join, TraitSet(), rows, inputs)
 
