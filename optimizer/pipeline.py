@@ -29,6 +29,7 @@ from optimizer.joins.join_order import read_join_order
 from optimizer.joins.placed_order import has_order
 from optimizer.memo.memo import Memo
 from optimizer.plugins.load import chosen_cost_model, chosen_enumerator, chosen_estimator, load_plugins
+from optimizer.plugins.signatures import check_cost_model, check_object
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.instructions import Program, rules_of
 from optimizer.prepass.program import PROGRAM
@@ -94,6 +95,10 @@ class Optimizer:
         cost: CostModel | None = None,
     ) -> None:
         settings.check_together()
+        for given in (*transformations, *implementations, cost):
+            check_object(given)
+        if cost is not None:
+            check_cost_model(cost, type(cost).__name__)
         plugins = load_plugins(settings.plugins)
         transformations = (*transformations, *plugins.of_kind("transform").values())
         implementations = (*implementations, *plugins.of_kind("implement").values())

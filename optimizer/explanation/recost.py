@@ -7,7 +7,7 @@ it did the first time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -28,6 +28,13 @@ from optimizer.search.search import Search
 
 def show_set(aliases: frozenset[str]) -> str:
     return "{" + ", ".join(sorted(aliases)) + "}"
+
+
+def check_sets(sets: Iterable[object]) -> None:
+    """Raises SettingsError for what is no set of relations."""
+    for each in sets:
+        if not isinstance(each, frozenset):
+            raise SettingsError(f'{each!r} is no set of relations: write frozenset({{"o", "l"}}), with aliases in lower case')
 
 
 class Recosted(NamedTuple):
@@ -81,6 +88,7 @@ class Recosting:
 
     def rows(self, aliases: frozenset[str]) -> float | None:
         """The estimated rows of a set of relations: of a scan, or of the inner join of several; None where there is none."""
+        check_sets([aliases])
         self._refigured({}, self.figures.cost)
         memo, columns = self._first.memo, self._first.context.columns
         for group in memo.groups:
@@ -118,6 +126,7 @@ class Recosting:
 
     def _refigured(self, rows: Rows, cost: CostModel) -> Search:
         """A new search over the memo, whose groups have the figures that follow."""
+        check_sets(rows)
         memo, first = self._first.memo, self._first
         figures = memo.figures = Figures(changed_estimator(self.figures.estimator, rows), cost)
         figures.later_rules = self.figures.later_rules

@@ -124,7 +124,7 @@ class AllMoves:
                 try:
                     operators = rule.apply(bound, search.context)
                 except Exception as error:
-                    raise rule_failed(rule.name, mexpr.group, error) from error
+                    raise rule_failed(rule, mexpr.group, error) from error
                 known += (PhysicalExpr(-1, memo.find(mexpr.group), op, inputs, rule.name, mexpr.id) for op in operators)
         return known
 

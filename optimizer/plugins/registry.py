@@ -21,7 +21,16 @@ from optimizer.errors import SettingsError
 from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.plugins.results import check_results
-from optimizer.plugins.signatures import COST_MODEL, ESTIMATOR, OPERATOR, RULE, check_arguments, check_methods, check_pattern
+from optimizer.plugins.signatures import (
+    COST_MODEL,
+    ESTIMATOR,
+    OPERATOR,
+    RULE,
+    check_arguments,
+    check_cost_model,
+    check_methods,
+    check_pattern,
+)
 from optimizer.prepass.instructions import Batch, Program, rules_of
 from optimizer.rules.interface import ImplementationRule, Pattern, RewriteRule, Rule, TransformationRule
 from optimizer.settings import ESTIMATORS
@@ -80,9 +89,7 @@ class Registry:
 
     def cost_model(self, model: Callable[[], CostModel]) -> Callable[[], CostModel]:
         """A class of cost models that needs no arguments; `--set cost_model=NAME` chooses it."""
-        missing = [method for method in COST_MODEL if not callable(getattr(model, method, None))]
-        if missing:
-            raise SettingsError(f"{_called(model)} is no cost model: it has no method {missing[0]}")
+        check_cost_model(model, _called(model))
         if isinstance(model, type):
             check_methods(model, COST_MODEL)
         self._add(model, "cost_model", frozenset(COST_MODELS))

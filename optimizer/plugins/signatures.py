@@ -19,6 +19,19 @@ COST_MODEL = {
 }
 
 
+def check_cost_model(model: Any, called: str) -> None:
+    """Raises SettingsError where a cost model, or a class of them, lacks one of the methods that a search calls."""
+    missing = [method for method in COST_MODEL if not callable(getattr(model, method, None))]
+    if missing:
+        raise SettingsError(f"{called} is no cost model: it has no method {missing[0]}")
+
+
+def check_object(thing: object) -> None:
+    """Raises SettingsError for a class, where an object of it is asked for."""
+    if isinstance(thing, type):
+        raise SettingsError(f"{thing.__name__} is a class: pass an object of it, {thing.__name__}()")
+
+
 def check_methods(kind: type, methods: Mapping[str, tuple[str, ...]]) -> None:
     """Raises SettingsError where a class has one of these methods, but with other arguments."""
     for name, arguments in methods.items():

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from traceback import extract_tb
+
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.traits import ANY
 from optimizer.errors import InternalError, PlanscopeError, many
 from optimizer.memo.goal import INFINITY, Goal
+from optimizer.rules.interface import Rule
 from optimizer.search.context import SearchContext
 
 
-def rule_failed(name: str, gid: int, error: Exception) -> PlanscopeError:
-    """A rule that raises stops the search: skipping it would turn a wrong plan into a log line."""
+def rule_failed(rule: Rule, gid: int, error: Exception) -> PlanscopeError:
+    """A rule that raises stops the search: skipping it would turn a wrong plan into a log line. Says the last line of the rule's
+    file on the way to the error."""
     if isinstance(error, PlanscopeError):
         return error
-    return InternalError(f"rule {name} failed on group {gid}: {type(error).__name__}: {error}")
+    code = getattr(getattr(type(rule), "apply", None), "__code__", None)
+    own = [frame for frame in extract_tb(error.__traceback__) if code is not None and frame.filename == code.co_filename]
+    where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+    return InternalError(f"rule {rule.name} failed on group {gid}: {type(error).__name__}: {error}{where}")
 
 
 def why_no_plan(search: SearchContext, goal: Goal) -> str:

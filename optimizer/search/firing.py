@@ -22,7 +22,7 @@ def _implement(search: SearchContext, rule: ImplementationRule, mexpr: LogicalEx
     try:
         operators = rule.apply(bound, search.context)
     except Exception as error:
-        raise rule_failed(rule.name, mexpr.group, error) from error
+        raise rule_failed(rule, mexpr.group, error) from error
     if operators:
         search.counters.rules_fired[rule.name] += 1
     made = [search.memo.add_physical(mexpr, op, rule.name).id for op in operators]
@@ -41,7 +41,7 @@ def fire(search: SearchContext, rule: TransformationRule, mexpr: LogicalExpr, bo
     try:
         produced = list(rule.apply(bound, search.context))
     except Exception as error:
-        raise rule_failed(rule.name, search.memo.find(mexpr.group), error) from error
+        raise rule_failed(rule, search.memo.find(mexpr.group), error) from error
     if trace is not None and not produced:
         trace.emit("skip", rule=rule.name, mexpr=mexpr.id, reason="guard")
     return produced

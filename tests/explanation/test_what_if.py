@@ -27,6 +27,9 @@ def test_the_winner_changes_where_the_plan_before_costs_more() -> None:
         assert ("winner changes" in each.show()) is each.winner_changes is each.json["winner_changes"]
     with pytest.raises(SettingsError, match=r"no inner join of exactly \{zebra\}.*\nits relations are a, b, c, d"):
         what_if.under(rows_of({"zebra": 1}))
+    for ask in (lambda: what_if.under({"b": 1e6}), lambda: what_if.diagram([("b", None, None)])):
+        with pytest.raises(SettingsError, match=r"'b' is no set of relations: write frozenset"):
+            ask()
 
 
 def test_a_diagram_has_the_winner_of_each_point() -> None:

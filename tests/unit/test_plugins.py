@@ -31,6 +31,7 @@ from optimizer.pipeline import Optimizer
 from optimizer.plugins.load import load_plugins
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.interface import ANY, ImplementationRule, node
+from optimizer.rules.transform.join_commute import JoinCommute
 from optimizer.settings import Settings
 from optimizer.stats.relation import RelationStats
 from optimizer.trace.recorder import Trace
@@ -323,6 +324,27 @@ def test_an_error_in_a_rule_of_a_plug_in_is_not_called_ours(tmp_path: Path, caps
     assert main(["explain", "chain/3", "--plugin", file]) == 2
     err = capsys.readouterr().err
     assert err.startswith(f"error: plug-in {file}, line 10: rule keep failed on group ") and "AttributeError" in err
+    with pytest.raises(PlanscopeError, match=r"rule keep failed .* \(mine\.py, line 10\)$"):
+        Session("joingraph", plugins=[file]).optimize("chain/3")
+
+
+class Half:
+    name = "half"
+    local = least = staticmethod(lambda *_: 0.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"cost": Half()}, "Half is no cost model: it has no method lower_bound"),
+        ({"cost": Half}, r"Half is a class: pass an object of it, Half\(\)"),
+        ({"transformations": (JoinCommute,)}, r"JoinCommute is a class: pass an object of it, JoinCommute\(\)"),
+        ({"implementations": (ImplementationRule,)}, "ImplementationRule is a class"),
+    ],
+)
+def test_what_is_passed_to_an_optimizer_is_checked(tpch: Catalog, given: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        Optimizer(tpch, **given)
 
 
 GROW = '''
