@@ -31,7 +31,8 @@ from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.plugins.load import chosen_estimator, load_plugins
 from optimizer.prepass.instructions import Program
 from optimizer.prepass.program import PROGRAM
-from optimizer.settings import Settings
+from optimizer.presets import preset_file
+from optimizer.settings import Settings, read_settings
 from optimizer.sql.parameters import with_values
 from optimizer.stats.injected import for_query
 from optimizer.trace.recorder import Trace
@@ -50,9 +51,10 @@ class Session:
     """A dataset and settings, ready for queries.
 
     `data`: a folder of tables, a built-in name such as `tpch:0.1` (made on first use), a Catalog, or tables by name as `register`
-    takes them. `settings`: a Settings object or a mapping of setting names to values. `program`: what the pre-pass does.
-    `plugins`: files of rules and the like, on top of those of the setting. `timeout`: seconds that a query may run once it is
-    planned; `memory_limit`: what its operators may hold together, bytes or a text such as "256MB". A query over a limit raises
+    takes them. `settings`: a Settings object or a mapping of setting names to values. `preset`: a set of settings to begin with,
+    such as "textbook"; those in the mapping win. `program`: what the pre-pass does. `plugins`: files of rules and the like, on
+    top of those of the setting. `timeout`: seconds that a query may run once it is planned; `memory_limit`: what its operators
+    may hold together, bytes or a text such as "256MB". A query over a limit raises
     ExecutionError, which names the operator, and the session goes on. Raises CatalogError, SettingsError.
     """
 
@@ -64,9 +66,10 @@ class Session:
         plugins: Sequence[str | os.PathLike[str]] = (),
         timeout: float | None = None,
         memory_limit: int | str | None = None,
+        preset: str | None = None,
     ) -> None:
         self.limits = limits(timeout, memory_limit)
-        self.settings = _settings(settings, plugins)
+        self.settings = _settings(settings, plugins, preset)
         self.program = program
         self._folder: TemporaryDirectory[str] | None = None
         if isinstance(data, Mapping):
@@ -205,10 +208,16 @@ def _with_values(sql: str, values: Values) -> str:
     return with_values(named_sql(sql), values) if values else sql
 
 
-def _settings(settings: Settings | dict[str, Any] | None, plugins: Sequence[str | os.PathLike[str]]) -> Settings:
+def _settings(
+    settings: Settings | dict[str, Any] | None, plugins: Sequence[str | os.PathLike[str]], preset: str | None
+) -> Settings:
+    if isinstance(settings, Settings) and preset is not None:
+        raise SettingsError("a Settings object has a value for all settings of the preset: give those of your own as a mapping")
     if isinstance(settings, Settings) and not plugins:
         return settings
     values = settings.as_dict() if isinstance(settings, Settings) else dict(settings or {})
+    if preset is not None:
+        values = {**read_settings(preset_file(preset)), **values}
     files = dict.fromkeys((*values.get("plugins", ()), *(str(os.fspath(file)) for file in plugins)))
     found = Settings.from_mapping({**values, "plugins": tuple(files)})
     if not isinstance(settings, Settings):

@@ -217,8 +217,8 @@ class Settings:
         """Settings from `defaults`, the file of a preset, a TOML file, then `name=value` texts, then rules to disable and
         plug-ins; later ones win, but rules and plug-ins are added up. Plug-ins of the file are looked up beside it. Raises
         SettingsError."""
-        values: dict[str, Any] = defaults if preset is None else {**defaults, **_read_file(preset)}
-        values = values if file is None else {**values, **_read_file(file)}
+        values: dict[str, Any] = defaults if preset is None else {**defaults, **read_settings(preset)}
+        values = values if file is None else {**values, **read_settings(file)}
         for pair in pairs:
             name, equals, value = pair.partition("=")
             if not equals:
@@ -294,7 +294,8 @@ def _read_estimator(value: str) -> str:
     return value
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def read_settings(path: Path) -> dict[str, Any]:
+    """What a TOML file sets. Raises SettingsError, with the line of a name or value that is none."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         values = tomllib.loads(text)

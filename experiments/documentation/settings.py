@@ -13,7 +13,7 @@ def page() -> str:
         "# Settings\n",
         "Written by `python -m experiments.documentation` from `optimizer/settings.py`; do not edit.\n",
         "`--set NAME=VALUE` changes one setting, `--settings FILE.toml` several, `--preset NAME` begins with a set of them,",
-        "and `Session(data, {NAME: VALUE})` does it from Python. Later ones win, in the order preset, file, `--set`.",
+        "and `Session(data, {NAME: VALUE}, preset=NAME)` does it from Python. Later ones win: preset, file, `--set`.",
         "All of them head every trace.\n",
         *table(
             ("setting", "default", "values", "meaning"),

@@ -10,6 +10,7 @@ import pytest
 
 from executor import Session
 from optimizer.errors import CatalogError, SettingsError, SqlError
+from optimizer.presets import preset_file
 from optimizer.settings import Settings
 
 
@@ -65,6 +66,17 @@ def test_settings(shop):
     assert Session(shop, Settings(pruning="upper")).settings.pruning == "upper"
     with pytest.raises(SettingsError, match="did you mean"):
         Session(shop, {"prunning": "none"})
+
+
+def test_presets(shop):
+    settings = Session(shop, {"pruning": "none"}, preset="textbook").settings
+    assert settings.enumeration == "rules" and settings.pruning == "none" and "partial_sort" in settings.disable
+    assert settings == Settings.from_pairs(["pruning=none"], preset=preset_file("textbook"))
+    assert Session(shop, {"disable": ["sort"]}, preset="textbook").settings.disable == ("sort",)
+    with pytest.raises(SettingsError, match='unknown preset "textbok"\ndid you mean "textbook"'):
+        Session(shop, preset="textbok")
+    with pytest.raises(SettingsError, match="give those of your own as a mapping"):
+        Session(shop, Settings(), preset="textbook")
 
 
 def test_errors(shop, tmp_path):
