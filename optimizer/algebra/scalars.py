@@ -397,7 +397,7 @@ def cast_may_fail(source: DataType, target: DataType) -> bool:
         return False
     if t.is_integer(source) and t.is_integer(target):
         return bool(source.bit_width > target.bit_width or t.is_signed_integer(source) != t.is_signed_integer(target))
-    if (t.is_integer(source) or t.is_decimal(source)) and t.is_floating(target):
+    if (t.is_integer(source) or t.is_decimal(source)) and (t.is_floating(target) or t.is_boolean(target)):
         return False
     if t.is_integer(source) and t.is_decimal(target):
         largest = 1 << source.bit_width - t.is_signed_integer(source)
