@@ -21,7 +21,7 @@ from optimizer.algebra.logical import Aggregate, Choice, Filter, GroupingSets, L
 from optimizer.algebra.logical_joins import AnyJoin, Apply, IndependentJoin, Join
 from optimizer.algebra.predicates import compare, conjuncts
 from optimizer.algebra.props import united
-from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Predicate, Scalar, cast_may_fail, rewrite, substitute
+from optimizer.algebra.scalars import BOOL, Call, Cast, ColumnRef, Literal, Predicate, Scalar, cast_may_fail, rewrite, substitute
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import is_integer
 from optimizer.errors import PlanscopeError
@@ -173,7 +173,7 @@ def _implied_below(root: Node, asked: Scalar, columns: Columns, computed: bool) 
         facts = [f for f in facts if not f.columns & outside]
         if isinstance(op, Filter | Scan) or (isinstance(op, Join) and op.kind is JoinKind.INNER):
             facts += op.predicate
-        if implied(canonical(wanted), list(map(canonical, facts))):
+        if implied(canonical(wanted), list(map(canonical, facts))) or _equals_itself(wanted, tree):
             continue
         read = wanted.columns
         match tree.op:
@@ -225,6 +225,14 @@ def _implied_below(root: Node, asked: Scalar, columns: Columns, computed: bool) 
     return True
 
 
+def _equals_itself(wanted: Scalar, tree: Tree) -> bool:
+    """Whether it says that a column equals itself, and the column is not NULL."""
+    match wanted:
+        case Call(function="=", args=(ColumnRef(id=a), ColumnRef(id=b))):
+            return a == b and bool(tree.props.not_null >> a & 1)
+    return False
+
+
 def _stated(root: Node, asked: Scalar) -> bool:
     """Whether it is a conjunct of a filter, a scan or an inner join that all rows come through: quicker seen than implied."""
     node = root
@@ -246,11 +254,16 @@ def _stated(root: Node, asked: Scalar) -> bool:
 
 @lru_cache(maxsize=4096)
 def canonical(scalar: Scalar) -> Scalar:
-    """The scalar with the operands of every comparison in canonical order: putting one column for another may change it."""
+    """The scalar with the operands of every comparison in canonical order: putting one column for another may change it. What
+    equals a truth value is written as simplification leaves it: b = FALSE as NOT b."""
 
     def ordered(part: Scalar) -> Scalar | None:
         if isinstance(part, Call) and part.function in MIRRORED and part.args[0].type == part.args[1].type:
-            return compare(part.function, *part.args)
+            made = compare(part.function, *part.args)
+            match made:
+                case Call(function="=", args=(a, Literal(value=bool(value)))):
+                    return a if value else Call("not", (a,), BOOL)
+            return made
         return None
 
     return rewrite(scalar, ordered)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from executor.session import Session
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import built_in_queries, resolve_sql
 from optimizer.algebra.printing import show_tree
@@ -62,6 +63,21 @@ def test_the_program_reaches_its_fixpoint(tpch: Catalog, job: Catalog) -> None:
         assert [firing.rule for firing in again.firings] == [], name
         count += 1
     assert count == 22 + 113
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select x from (select false as f from a) v join b on v.f = b.t",
+        "select x from (select true as f from a) v, b where v.f = b.t",
+        "select x from a where x in (select a.x from b union select z from b) and x > 1",
+        "select x from a where x in (select a.x from b union all select z from b) and x = x",
+    ],
+)
+def test_what_was_inferred_is_known_again_when_it_was_rewritten(sql: str) -> None:
+    """b.t = FALSE is NOT b.t then, and x = x is x IS NOT NULL."""
+    tables = {"a": {"x": [1, 2, None]}, "b": {"x": [1, None, 3], "z": [1, None, 3], "t": [True, False, None]}}
+    assert Session(tables).optimize(sql).search.prepass_converged
 
 
 @pytest.mark.few(2)
