@@ -125,9 +125,10 @@ def test_csv_options(read_csv):
 
 
 def test_csv_files_that_cannot_be_read(read_csv):
-    empty, unnamed, semicolon, tab, cut, wide = read_csv(
-        b"", b"a,,c\n", b"a;b\n1;2\n", b"a\tb\n1\t2\n", b'a,"b\n1,2\n', "a,b\n1,2\n".encode("utf-16")
+    empty, unnamed, semicolon, tab, cut, wide, nul = read_csv(
+        b"", b"a,,c\n", b"a;b\n1;2\n", b"a\tb\n1\t2\n", b'a,"b\n1,2\n', "a,b\n1,2\n".encode("utf-16"), b'a,b\n1,"x\0y"\n'
     )
+    assert "NUL bytes, which get lost in quotes" in nul
     assert "UTF-16: --option encoding=utf-16" in wide
     assert "line 1: a quote is opened and never closed" in cut
     assert "is empty" in empty and "column 2 has no name" in unnamed and "delimiter=';'" in semicolon and "delimiter=tab" in tab

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from experiments.pipeline.intake.opened import PLACE_BITS, SMALL, Opened, Read, check_distinct, numbered, union
@@ -37,13 +37,14 @@ _AT = F.monotonically_increasing_id
 
 
 class Looked(NamedTuple):
-    """What lines say of their file: quotes go `over` them, one is left `open` at the end, bytes are no text (`marked`), some are
-    `faint`: not empty, but with nothing beyond U+0020, such as tabs; the `first` line that is not of blanks, its place `at`
-    from 0, and the `last` one that is not empty; both are None where all are."""
+    """What lines say of their file: quotes go `over` them, one is left `open` at the end, bytes are no text (`marked`), there are
+    quotes and NUL bytes (`nul`), some are `faint`: not empty, but with nothing beyond U+0020, such as tabs; the `first` line that
+    is not of blanks, its place `at` from 0, and the `last` one that is not empty; both are None where all are."""
 
     over: bool = False
     open: bool = False
     marked: bool = False
+    nul: bool = False
     faint: bool = False
     first: str | None = None
     at: int = -1
@@ -78,10 +79,15 @@ class CsvFiles:
         lines = union([self._lines(path).select(F.lit(label).alias("file"), "*") for label, path in files.items()])
         looked = lines.select("file", "value", odd.alias("odd"), _AT().alias("id")).where("value <> ''")
         place = F.when(F.trim("value") != "", F.col("id"))
+
+        def has(text: str) -> Column:
+            return F.contains("value", F.lit(text))
+
         found = looked.groupBy("file").agg(
             (F.max("odd") == 1).alias("over"),
             (F.sum("odd") % 2 == 1).alias("open"),
             F.bool_or(~F.is_valid_utf8("value")).alias("marked"),
+            (F.bool_or(has("\0")) & F.bool_or(has(self.quote))).alias("nul"),
             F.bool_or(F.col("value").rlike(r"^[\x00-\x20]+$")).alias("faint"),
             F.min_by("value", place).alias("first"),
             F.min(place).bitwiseAND((1 << PLACE_BITS) - 1).alias("at"),
@@ -98,15 +104,18 @@ class CsvFiles:
         odd = sum(line.count(self.quote.encode()) % 2 for line in bare)
         last = next(line for line in reversed(lines) if line)
         marked = content.decode(errors="ignore").encode() != content
+        nul = b"\0" in content and self.quote.encode() in content
         faint = any(line and not line.strip(_FAINT) for line in lines)
         first = lines[at].decode(errors="replace")
-        return Looked(odd > 0, odd % 2 == 1, marked, faint, first, at, last.decode(errors="replace"))
+        return Looked(odd > 0, odd % 2 == 1, marked, nul, faint, first, at, last.decode(errors="replace"))
 
     def open(self, label: str, path: str, looked: Looked, declared: Sequence[str]) -> Opened:
         """The file. `declared`: names for the columns of files without a header. Raises PipelineError."""
         with suppress(OSError), Path(path).open("rb") as file:
             if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
                 raise PipelineError(f"{label} is text in UTF-16: --option encoding=utf-16 reads it")
+        if looked.nul:
+            raise PipelineError(f"{label} has NUL bytes, which get lost in quotes\nwrite it without them, or without quotes")
         delimiter = self._delimiter(label)
         names = self._header(label, path, delimiter, looked) if self.header else list(declared)
         if not names:
