@@ -100,7 +100,19 @@ def test_csv_line_breaks_in_quotes(read_csv):
         b'a,b\n1,"x\ny"\n2,z\r\n3,z\n',
     )
     assert [crlf, lf, cr, both] == [[("1", f"x{end}y"), ("2", "z")] for end in ("\r\n", "\n", "\r", "\n")]
-    assert mixed == [("1", "x\ny"), "lines that end in more than one way: None", ("3", "z")]
+    assert mixed == [("1", "x\ny"), "a CR in a file whose lines end in more than one way: None", ("3", "z")]
+    breaks = ("\n", "\r", "\r\n")
+    for end in breaks:
+        text = end.join(["a,b", *(f'"{i}{one}{i}","z{one}"' for i, one in enumerate(breaks)), '5" x,y', ""])
+        assert read_csv(text.encode()) == [[*((f"{i}{one}{i}", f"z{one}") for i, one in enumerate(breaks)), ('5" x', "y")]]
+
+
+def test_csv_line_breaks_at_a_uri(spark, tmp_path):
+    path, csv = tmp_path / "t.csv", CsvFiles(spark, {})
+    for end in ("\n", "\r\n"):
+        path.write_bytes(end.join(["a,b", '1,"x\r\ny"', '2,"x\ny"', ""]).encode())
+        uri = f"file:{path}"
+        assert rows_of(csv.open("t", uri, csv.look({"t": uri})["t"], [])) == [("1", "x\r\ny"), ("2", "x\ny")]
 
 
 def test_csv_quotes_left_open_in_the_last_row(read_csv):

@@ -13,8 +13,8 @@ import csv
 import io
 import os
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -131,16 +131,19 @@ class CsvFiles:
     def _rows(self, path: str, delimiter: str, looked: Looked, names: Sequence[str], wanted: Sequence[str]) -> DataFrame:
         columns = [f"c{i}" for i in range(len(names))]
         schema = ", ".join(f"{column} string" for column in [*columns, "_bad"])
+        end: str | None = "\n"
         if not looked.over and (looked.faint or len(names) == 1):
             frame = self._split(path, delimiter, looked.at if self.header else -1, schema, len(names))
         else:
             options = self._options(delimiter, looked.over, header=self.header, columnPruning=False)
-            if looked.over and (end := self._line_end_elsewhere(path) if "://" in path else _line_end(path)) is not None:
-                options["lineSep"] = end  # else Spark takes every line break in quotes for the first one
+            if looked.over:  # else Spark takes every line break in quotes for the first one
+                end = self._line_end(path, delimiter)
+                options["lineSep"] = end or "\n"
             frame = reader(self.spark).options(**options).schema(schema).csv(to_read(path))
         broken, line = F.when(F.col("_bad").isNotNull(), _not(len(names))), F.col("_bad")
-        if looked.over:
-            broken = broken.when(F.col(columns[-1]).endswith("\r"), "lines that end in more than one way")
+        if end is None:
+            text = F.concat_ws("", *columns)
+            broken = broken.when(F.contains(text, F.lit("\r")), "a CR in a file whose lines end in more than one way")
         cut = False  # whether a quote is open at the end of the last line, if that is a row
         with suppress(csv.Error):  # a field beyond the reader's size limit
             cut = "\n" in "".join(self._fields(looked.last or "", delimiter))
@@ -184,14 +187,44 @@ class CsvFiles:
     def _lines(self, path: str, end: str | None = None) -> DataFrame:
         return reader(self.spark).text(to_read(path), lineSep=end)
 
-    def _line_end_elsewhere(self, path: str) -> str | None:
-        """As `_line_end`: what is between two CR LF has neither CR nor LF where all lines end so."""
+    def _line_end(self, path: str, delimiter: str) -> str | None:
+        """How all rows end; None where they differ. What is in quotes is told apart only where line breaks differ."""
+        elsewhere = not path.startswith("/")
+        if (end := self._break_elsewhere(path) if elsewhere else _break(path)) is not None:
+            return end
+        with nullcontext() if elsewhere else io.TextIOWrapper(pa.input_stream(path), "latin-1", newline="") as file:
+            ends = self._row_ends(file or self._broken_lines(path), delimiter)
+        return ends.pop() if len(ends) == 1 else None
+
+    def _row_ends(self, lines: Iterable[str], delimiter: str) -> set[str]:
+        last, ends = "", set()
+
+        def passed() -> Iterator[str]:
+            nonlocal last
+            for line in lines:
+                last = line
+                yield line
+
+        with suppress(csv.Error):  # a field beyond the reader's size limit
+            for _ in csv.reader(passed(), **self._form(delimiter)):
+                ends.add(last[len(last.rstrip("\r\n")) :])
+        return ends - {""}
+
+    def _broken_lines(self, path: str) -> Iterator[str]:
+        """With their ends."""
+        for row in self._lines(path, "\n").toLocalIterator():
+            yield from io.StringIO(f"{row['value']}\n", newline="")
+
+    def _break_elsewhere(self, path: str) -> str | None:
+        """As `_break`: what is between two CR LF has neither CR nor LF where all lines end so."""
         [[lf, cr, count]] = (
             self._lines(path, "\r\n")
             .agg(F.bool_or(F.contains("value", F.lit("\n"))), F.bool_or(F.contains("value", F.lit("\r"))), F.count("value"))
             .collect()
         )
-        return None if lf else "\r\n" if not cr else "\r" if count == 1 else None
+        if count > 1:
+            return None if lf or cr else "\r\n"
+        return None if lf and cr else "\r" if cr else "\n"
 
     def _options(self, delimiter: str, over: bool = False, **more: Any) -> dict[str, str]:
         """Spark's: a row of another length is in the column `_bad` as it is."""
@@ -241,14 +274,14 @@ def _check_delimiter(label: str, delimiter: str, name: str, value: str | None) -
         )
 
 
-def _line_end(path: str) -> str | None:
-    """How all lines end, also in quotes; None where they differ, or Spark does right by itself."""
+def _break(path: str) -> str | None:
+    """How all lines end, also in quotes; None where they differ."""
     cr, lf, both, last = 0, 0, 0, b""
     with suppress(OSError), pa.input_stream(path) as file:
         while block := file.read(1 << 20):
             cr, lf, both = cr + block.count(b"\r"), lf + block.count(b"\n"), both + (last + block).count(b"\r\n")
             last = block[-1:]
-    return "\r\n" if cr == lf == both > 0 else "\r" if cr and not lf else None
+    return "\n" if not cr else "\r" if not lf else "\r\n" if cr == lf == both else None
 
 
 def _not(fields: int) -> str:
