@@ -130,6 +130,19 @@ def test_csv_quotes_left_open_in_the_last_row(read_csv):
     assert not any(isinstance(row, str) for rows in read_csv(*(b"a,b\n1,x\n" + end for end in whole)) for row in rows)
 
 
+def test_csv_names_that_are_no_text(read_csv):
+    latin, over, zipped, rows, ours = read_csv(
+        "größe,b\n1,2\n".encode("latin-1"),
+        b'"a\n\xf6",b\n1,2\n',
+        gzip.compress(b"a\n1\n", mtime=0),
+        b"a,b\n1,\xf6\n",
+        "\ufffd\n1\n".encode(),
+    )
+    for said in (latin, over, zipped):
+        assert "line 1: the names of columns are not UTF-8 text" in said
+    assert rows == [("1", "\ufffd")] and ours == [("1",)]
+
+
 def test_csv_options(read_csv):
     options = {"delimiter": ";", "quote": "'", "null": "-", "header": "false"}
     assert read_csv(b"1;'a;b';-\n", b"", names=["x", "y", "z"], **options) == [[("1", "a;b", None)], []]

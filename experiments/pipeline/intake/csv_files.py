@@ -247,6 +247,11 @@ class CsvFiles:
             names = [row["c0"]] if row["_bad"] is None else self._fields(row["_bad"], delimiter)
         if names[-1].endswith("\n"):
             raise PipelineError(f"{label}, line 1: {_OPEN}")
+        if looked.marked and any("\ufffd" in name for name in names):
+            raise PipelineError(
+                f"{label}, line 1: the names of columns are not UTF-8 text\n"
+                "--option encoding=latin-1, say, is for text of another encoding"
+            )
         if len(names) == 1 and "delimiter" not in self.options:
             second = rows.schema("c0 string, _bad string").csv(to_read(path)).head(2)[1:]
             _check_delimiter(label, delimiter, names[0], (second[0]["_bad"] or second[0]["c0"] or "") if second else None)
