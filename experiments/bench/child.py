@@ -179,13 +179,13 @@ def measured(name: str, item: Item, idle_mb: float | None = None) -> list[Row]:
     wall, cpu = perf_counter(), process_time()
     try:
         rows = [{**row, "status": "ok"} for row in load(name).measure(item)] or [{"status": "ok"}]
-    except MemoryError as error:
-        rows = [failure("memory", str(error) or "memory ran out")]
     except Exception as error:
         where, text = plugin_line(error), str(error) or "no message"
         if where is not None and not text.startswith("plug-in "):  # as what loads it says
             text = f"plug-in {where}: {text}"
         rows = [{**failure("error", text), "error_kind": type(error).__name__, "bug": _is_bug(error)}]
+        if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):  # of an operator
+            rows = [failure("memory", str(error) or "memory ran out")]
     peak = None if idle_mb is None else status_mb("VmHWM")
     used = {
         "item_s": perf_counter() - wall,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
 import pytest
+from pyarrow import RecordBatch
 
+from executor.arrow.failures import operator_errors
 from executor.session import Session
-from experiments.pipeline.sweep.measure import measure
+from experiments.bench.child import measured
+from experiments.pipeline.sweep.measure import NAME, measure, row
 from experiments.pipeline.sweep.plan_shape import plan_shape
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
+from optimizer.pipeline import OptimizedQuery
 from optimizer.settings import Settings
 
 
@@ -59,6 +64,22 @@ def test_execution_counts_rows_and_errors_of_estimates(shop: Path) -> None:
     )
     row = measure(nothing.items[0])[0]
     assert row["rows_returned"] == 0 and "q_error_max" not in row
+
+
+def test_errors_of_operators_have_their_kinds(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = {"query": "select cast(name as integer) as i from customers", "data": str(shop)}
+    item = plan_sweep(SweepSpec([query], execute=True), code="t").items[0]
+    found = row(item, measured(NAME, item)[0])
+    assert found["error_kind"] == "execution" and "name" not in found["error"].partition(":")[0]
+
+    def full(_: OptimizedQuery) -> Iterator[RecordBatch]:
+        with operator_errors("hash_join"):
+            raise MemoryError
+        yield
+
+    monkeypatch.setattr("experiments.pipeline.sweep.measure.reader", full)
+    found = row(item, measured(NAME, item)[0])
+    assert (found["error_kind"], found["error"]) == ("memory", "hash_join: out of memory (no figure given)")
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ from optimizer.stats.injected import for_query
 NAME = __name__
 _KINDS = {
     "OtherData": "data", "Unsupported": "unsupported", "SqlError": "sql", "CatalogError": "catalog", "SettingsError": "settings",
-    "NoPlan": "no_plan", "ExecutionError": "execution",
+    "NoPlan": "no_plan", "ExecutionError": "execution", "OperatorError": "execution",
 }  # fmt: skip
 _STAGES = {
     "parse": ("parse",), "bind": ("bind",), "decorrelate": ("ctes", "subqueries", "filters", "decorrelate"),
@@ -95,7 +95,7 @@ def row(item: Item, measured: Row) -> Row:
     if status == "error":
         names = [cls.__name__ for cls in getattr(errors, measured["error_kind"], object).__mro__]
         kind = next((_KINDS[name] for name in (measured["error_kind"], *names) if name in _KINDS), "internal")
-        known = issubclass(getattr(errors, measured["error_kind"], object), errors.PlanscopeError) or kind == "data"
+        known = kind != "internal" or "PlanscopeError" in names
         error = error if known else f"{measured['error_kind']}: {error}"
     elif status != "ok":
         kind = "crash" if status == "died" else status
