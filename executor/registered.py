@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
@@ -16,16 +16,17 @@ from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
 
 
-def written(name: str, data: Any, folder: Path) -> Table:
-    """`data` as a table, in a file under `folder`: an Arrow table, a pandas or Polars DataFrame, whatever else has the Arrow C
+def written(name: str, data: Any) -> Table:
+    """`data` as a table, in a file that goes with it: an Arrow table, a pandas or Polars DataFrame, whatever else has the Arrow C
     stream interface, or a mapping from column names to lists or NumPy arrays. Raises CatalogError."""
-    place = Path(mkdtemp(dir=folder))
+    folder = TemporaryDirectory(prefix="planscope-")
+    place = Path(folder.name)
     try:
         table = pa.table(dict(data)) if isinstance(data, Mapping) else pa.table(data)
         if not table.num_columns:
             raise CatalogError(f'"{name}" has no columns')
         _write(table, place / "t.arrow")
-        return replace(_opened(table, place), name=name)
+        return replace(_opened(table, place), name=name, folder=folder)
     except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
         raise CatalogError(
             f'"{name}" cannot be read as a table: {str(error).splitlines()[0]}\n'

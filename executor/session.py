@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
@@ -71,7 +70,6 @@ class Session:
         self.limits = limits(timeout, memory_limit)
         self.settings = _settings(settings, plugins, preset)
         self.program = program
-        self._folder: TemporaryDirectory[str] | None = None
         if isinstance(data, Mapping):
             self.catalog = Catalog("session", ())
         else:
@@ -88,9 +86,7 @@ class Session:
         """
         from executor.registered import with_tables, written
 
-        if self._folder is None:
-            self._folder = TemporaryDirectory(prefix="planscope-")  # goes with the session
-        self.catalog = with_tables(self.catalog, [written(name, data, Path(self._folder.name))])
+        self.catalog = with_tables(self.catalog, [written(name, data)])
         self.optimizer = self._optimizer(self.settings)
 
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:

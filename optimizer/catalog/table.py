@@ -81,7 +81,7 @@ class TableStats:
 class Table:
     """`keys`: column sets without NULL whose values no two rows share. `order`: the stored rows are sorted ascending by
     these columns, NULLs last. `files`: in order, read with `format` ("parquet", "csv" or "arrow"; "" without files) as
-    `schema`, whose fields are `columns`."""
+    `schema`, whose fields are `columns`. `folder`: a temporary one of the files, which goes with the table."""
 
     name: str
     columns: tuple[TableColumn, ...]
@@ -91,6 +91,7 @@ class Table:
     stats: TableStats = TableStats(0)
     files: tuple[Path, ...] = ()
     format: str = ""
+    folder: object = field(default=None, compare=False, repr=False)
 
     @property
     def schema(self) -> pa.Schema:

@@ -75,6 +75,12 @@ def test_its_file_goes_with_the_session() -> None:
     assert not Path(file).exists()
 
 
+def test_its_file_stays_for_whoever_reads_it() -> None:
+    assert Session({"t": {"a": [1, 2]}}).batches("select a from t").read_all().num_rows == 2
+    catalog = Session({"t": {"a": [1, 2]}}).catalog
+    assert Session(catalog).sql("select a from t").table.num_rows == 2
+
+
 @pytest.mark.parametrize("data", [7, {}, {"a": [1], "b": [1, 2]}, pa.table({}), {"a": [1, "x"]}, {"a": [10**40]}], ids=str)
 def test_what_is_no_table(data: Any) -> None:
     with pytest.raises(CatalogError, match='"t"'):
