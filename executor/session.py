@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
@@ -70,6 +71,7 @@ class Session:
         self.limits = limits(timeout, memory_limit)
         self.settings = _settings(settings, plugins, preset)
         self.program = program
+        self._register = Lock()
         if isinstance(data, Mapping):
             self.catalog = Catalog("session", ())
         else:
@@ -86,8 +88,10 @@ class Session:
         """
         from executor.registered import with_tables, written
 
-        self.catalog = with_tables(self.catalog, [written(name, data)])
-        self.optimizer = self._optimizer(self.settings)
+        table = written(name, data)
+        with self._register:
+            self.catalog = with_tables(self.catalog, [table])
+            self.optimizer = self._optimizer(self.settings)
 
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
         """Plan `sql`, with every intermediate tree. Raises SqlError, Unsupported, NoPlan.

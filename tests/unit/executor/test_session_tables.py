@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -65,6 +66,13 @@ def test_a_registered_table_beside_those_of_a_dataset(tpch: Any) -> None:
     session.register("Wanted", {"name": ["AFRICA"]})  # instead of the other
     assert session.sql(sql).table.to_pydict() == {"r_name": ["AFRICA"], "n": [5]}
     assert "wanted" not in Session(tpch).catalog.tables
+
+
+def test_tables_of_several_threads() -> None:
+    session, names = Session({}), [f"t{i}" for i in range(60)]
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda name: session.register(name, {"a": [1]}), names))
+    assert session.catalog.tables.keys() == session.optimizer.catalog.tables.keys() == set(names)
 
 
 def test_its_file_goes_with_the_session() -> None:
