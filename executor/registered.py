@@ -19,6 +19,8 @@ from optimizer.errors import CatalogError
 def written(name: str, data: Any) -> Table:
     """`data` as a table, in a file that goes with it: an Arrow table, a pandas or Polars DataFrame, whatever else has the Arrow C
     stream interface, or a mapping from column names to lists or NumPy arrays. Raises CatalogError."""
+    if not isinstance(name, str):
+        raise CatalogError(f"the name of a table is a text, not {name!r:.60}")
     folder = TemporaryDirectory(prefix="planscope-")
     place = Path(folder.name)
     try:

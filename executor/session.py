@@ -14,7 +14,7 @@ session.explain("...")   the plan without running it
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -205,7 +205,8 @@ class Prepared:
 
 
 def _with_values(sql: str, values: Values) -> str:
-    return with_values(named_sql(sql), values) if values else sql
+    given = values if isinstance(values, Mapping) or not isinstance(values, Iterable) else list(values)
+    return with_values(named_sql(sql), given) if given else sql
 
 
 def _settings(

@@ -6,7 +6,7 @@ and what is said of an error shows the text with them. Quoted texts and comments
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -24,6 +24,8 @@ def with_values(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> str:
     Raises SqlError for a parameter without a value, a value without a parameter, `?` beside `$`, and a value of another kind than
     None, bool, int, float, Decimal, str, date and datetime.
     """
+    if not isinstance(values, Iterable):
+        raise SqlError(f"the values of parameters are a sequence or a mapping, not {values!r:.60}", hint="for one value: [value]")
     named = dict(values) if isinstance(values, Mapping) else {str(i): value for i, value in enumerate(values, 1)}
     parts, place = [], 0
     used: set[str] = set()
@@ -70,7 +72,7 @@ def literal(value: Any, name: str = "") -> str:
     if isinstance(value, int):
         return f"({value})"
     if isinstance(value, float):
-        return f"CAST('{value!r}' AS DOUBLE)"
+        return f"CAST('{float(value)!r}' AS DOUBLE)"
     if isinstance(value, Decimal) and value.is_finite():
         digits, exponent = value.as_tuple()[1:]
         assert isinstance(exponent, int)

@@ -252,7 +252,10 @@ def without_parents(tree: Any) -> None:
 
 
 def tokens_of(sql: str) -> list[Any]:
-    """The tokens of a text, each with the comments beside it. Raises SqlError for a string or comment that never ends."""
+    """The tokens of a text, each with the comments beside it. Raises SqlError for a string or comment that never ends, and for
+    half a character."""
+    if (half := re.search("[\ud800-\udfff]", sql)) is not None:
+        raise SqlError(f"{half[0]!r} is half of a character (a surrogate), not text", sql, *half.span(), hint="take it out")
     try:
         return tokenize(sql)
     except TokenError as error:

@@ -89,6 +89,11 @@ def test_its_file_stays_for_whoever_reads_it() -> None:
     assert Session(catalog).sql("select a from t").table.num_rows == 2
 
 
+def test_a_name_that_is_no_text() -> None:
+    with pytest.raises(CatalogError, match="name of a table is a text, not 5"):
+        Session({}).register(5, {"a": [1]})  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("data", [7, {}, {"a": [1], "b": [1, 2]}, pa.table({}), {"a": [1, "x"]}, {"a": [10**40]}], ids=str)
 def test_what_is_no_table(data: Any) -> None:
     with pytest.raises(CatalogError, match='"t"'):
@@ -156,11 +161,27 @@ def test_a_prepared_query_is_planned_once_for_the_same_values(monkeypatch: pytes
         ("select ?", [datetime(2020, 1, 1, tzinfo=UTC)], "without a time zone"),
         ("select ?", [Decimal("NaN")], "cannot be written"),
         ("select 'open", [1], 'has no parameter "1"'),
+        ("select ?", 5, "a sequence or a mapping, not 5"),
     ],
 )
 def test_wrong_values(sql: str, values: Any, message: str) -> None:
     with pytest.raises(SqlError, match=message):
         with_values(sql, values)
+
+
+def test_arrays_of_values() -> None:
+    session = Session({"t": {"a": [1, 2, 3]}})
+    assert session.sql("select a from t where a = ? or a = ?", values=np.array([1.0, 2.0])).table.num_rows == 2
+    assert session.sql("select a from t", values=np.array([])).table.num_rows == 3
+    with pytest.raises(SqlError, match="cannot be written"):
+        session.sql("select a from t where a = ?", values=np.array([1]))
+
+
+def test_half_a_character_is_no_text() -> None:
+    session = Session({"t": {"s": ["x"]}})
+    for sql, values in (("select s from t where s = ?", ["\ud800"]), ("select '\ud800' c from t", [])):
+        with pytest.raises(SqlError, match="half of a character"):
+            session.sql(sql, values=values)
 
 
 def test_a_parameter_without_values_is_refused() -> None:

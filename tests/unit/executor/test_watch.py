@@ -161,6 +161,8 @@ def test_results_for_others(folder: Path) -> None:
     [
         (lambda: limits(0), "timeout has to be"),
         (lambda: limits(float("nan")), "timeout has to be"),
+        (lambda: limits("5"), "timeout has to be a number of seconds above 0, not '5'"),  # type: ignore[arg-type]
+        (lambda: limits(None, [5]), "above 0"),  # type: ignore[arg-type]
         (lambda: limits(None, "many"), 'the memory limit cannot be "many"'),
         (lambda: limits(None, "5 parsecs"), "256MB"),
         (lambda: limits(None, 0), "above 0"),
