@@ -65,7 +65,7 @@ def _parameters(sql: str) -> list[tuple[int, int, str]]:
 
 def literal(value: Any, name: str = "") -> str:
     """SQL for a value, with its type."""
-    if value is None:
+    if value is None or (isinstance(value, datetime) and value != value):  # pandas' NaT
         return "NULL"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
@@ -80,6 +80,8 @@ def literal(value: Any, name: str = "") -> str:
         return f"CAST('{value:f}' AS DECIMAL({max(len(digits) + max(0, exponent), scale, 1)}, {scale}))"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, datetime) and getattr(value, "nanosecond", 0) != 0:  # pandas'
+        raise SqlError(f"a TIMESTAMP has microseconds, not the nanoseconds of {value}", hint="round it first")
     if isinstance(value, datetime) and value.tzinfo is None:
         return f"CAST('{value.isoformat(sep=' ')}' AS TIMESTAMP)"
     if isinstance(value, date) and not isinstance(value, datetime):

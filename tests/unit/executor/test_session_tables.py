@@ -161,12 +161,18 @@ def test_a_prepared_query_is_planned_once_for_the_same_values(monkeypatch: pytes
         ("select ?", [datetime(2020, 1, 1, tzinfo=UTC)], "without a time zone"),
         ("select ?", [Decimal("NaN")], "cannot be written"),
         ("select 'open", [1], 'has no parameter "1"'),
+        ("select ?", [pd.Timestamp("2020-01-01 00:00:00.000000001")], "a TIMESTAMP has microseconds"),
         ("select ?", 5, "a sequence or a mapping, not 5"),
     ],
 )
 def test_wrong_values(sql: str, values: Any, message: str) -> None:
     with pytest.raises(SqlError, match=message):
         with_values(sql, values)
+
+
+def test_times_of_pandas() -> None:
+    assert with_values("select ?", [pd.NaT]) == "select NULL"
+    assert with_values("select ?", [pd.Timestamp("2020-01-01")]) == with_values("select ?", [datetime(2020, 1, 1)])
 
 
 def test_arrays_of_values() -> None:
