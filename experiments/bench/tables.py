@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,12 @@ def _escaped(text: str) -> str:
     for character in "\\|`*_<>[]":
         text = text.replace(character, f"\\{character}")
     return text
+
+
+def code(text: str) -> str:
+    """In Markdown, between marks that the text does not have."""
+    mark = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{mark}{plain(text)}{mark}" if len(mark) == 1 else f"{mark} {plain(text)} {mark}"
 
 
 def plain(value: Any) -> str:

@@ -18,7 +18,7 @@ from experiments.bench.child import failure, measured
 from experiments.bench.figures import draw, write_figure
 from experiments.bench.registry import load
 from experiments.bench.store import Store
-from experiments.bench.tables import figure, html_table, latex, markdown, plain
+from experiments.bench.tables import code, figure, html_table, latex, markdown, plain
 from experiments.pipeline.report.figures import MOST_VARIANTS, make_figures
 from experiments.pipeline.report.report import write_report
 from experiments.pipeline.sweep.plan import write_plan
@@ -225,3 +225,8 @@ def test_markdown_is_safe_and_short() -> None:
     assert len(lines) == 4 and lines[3].endswith("… |  | 12,350 |")
     assert [figure(x) for x in (0.0, 1.0, 12.3456, 999.96, 1234.5, 2e12)] == ["0", "1", "12.35", "1,000", "1,234", "2e+12"]
     assert [plain(x) for x in (True, None, 5, math.inf)] == ["yes", "", "5", "inf"]
+
+
+@pytest.mark.parametrize(("text", "expected"), [("a=b", "`a=b`"), ("a`b<i>", "`` a`b<i> ``"), ("``a\n\n`", "``` ``a ` ```")])
+def test_names_stay_within_their_marks(text: str, expected: str) -> None:
+    assert code(text) == expected

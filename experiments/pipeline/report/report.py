@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from executor.atomic import make_folder, write_file
 from experiments.bench.store import ROWS
-from experiments.bench.tables import html_table, markdown, write_table
+from experiments.bench.tables import code, html_table, markdown, write_table
 from experiments.pipeline.spark.manifest import finished, write_manifest
 from experiments.pipeline.spark.session import Say, Start, unheard
 from experiments.pipeline.sweep.plan import SweepPlan, read_plan
@@ -100,7 +100,7 @@ def _write(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str
     what = f"{_what(plan)} Ratios are to the variant"
     parts = [  # of the page as Markdown, and as HTML
         (f"# Sweep {run}", f"{_HEAD.replace('{title}', f'Sweep {run}')}\n<h1>Sweep {run}</h1>"),
-        (f"{what} `{baseline}`.", f"<p>{what} <code>{html.escape(baseline)}</code>.</p>"),
+        (f"{what} {code(baseline)}.", f"<p>{what} <code>{html.escape(baseline)}</code>.</p>"),
     ]
     for name, title in _ON_THE_PAGE.items():
         if (table := tables[name]).num_rows:
