@@ -16,6 +16,7 @@ from experiments.pipeline.intake.csv_files import CsvFiles
 from experiments.pipeline.intake.json_files import json_records, open_json
 from experiments.pipeline.intake.prepare import codec_name, is_needed, prepare
 from experiments.pipeline.intake.sources import find_sources
+from experiments.pipeline.intake.summary import summary_text
 from experiments.pipeline.intake.values import type_of
 from experiments.pipeline.spark.errors import PipelineError
 
@@ -295,6 +296,10 @@ def test_sources(tmp_path):
         "notes.md",
         "_temp.csv",
         ".hidden.csv",
+        "orders/_old.csv.gz",
+        "orders/_SUCCESS",
+        "orders/_metadata",
+        "orders/.a.csv.crc",
         "schema.sql",
     ):
         (shop / name).touch()
@@ -304,7 +309,10 @@ def test_sources(tmp_path):
         ("people", "json", ["people.jsonl.gz"]),
         ("x y", "parquet", ["x y.parquet"]),
     ]
-    assert found.skipped == [shop / "notes.md"] and found.schema == shop / "schema.sql"
+    skipped = [".hidden.csv", "_temp.csv", "notes.md", "orders/_old.csv.gz"]
+    assert sorted(found.skipped) == [shop / name for name in skipped] and found.schema == shop / "schema.sql"
+    told = summary_text({"counts": {"tables": {}, "skipped": ["_temp.csv", "notes.md"]}}, "out").splitlines()
+    assert told == ["not imported, its name begins with . or _: _temp.csv", "not imported, its kind is not known: notes.md"]
     one = find_sources([shop / "orders", shop / "orders" / "a.csv"], None, "all").tables
     assert [(t.name, len(t.files)) for t in one] == [("all", 2)], "a file that is named twice is read once"
     (tmp_path / "parts" / "t" / "k=").mkdir(parents=True)

@@ -4,7 +4,8 @@
     shop/                   a table per file or sub-folder, named after it; shop/schema.sql declares them
     shop/orders/*.csv       the parts of table orders, in name order
     shop/sales/day=2024-01-31/region=north/*.parquet    table sales, with columns day and region besides those of its files
-Names that start with "." or "_" are skipped, and files of a kind that is not known, which is said.
+Names that start with "." or "_" are skipped, and files of a kind that is not known; which is said of files, but for marks of
+programs such as _SUCCESS.
 
 What Spark itself finds, over JDBC, in its catalog, at a URI or in any format that its installation knows, has rows without a
 number and in no particular order: of two rows with one key the first of the first Spark partition stays.
@@ -68,6 +69,7 @@ def find_sources(sources: Sequence[Path], format: str | None, table: str | None)
     schemas: list[Path] = []
     for source in sources:
         whole = _readable(source).is_file() or any(map(_is_partition, _entries(source)))
+        skipped += [] if whole else _hidden(source)
         for entry in [source] if whole else _entries(source):
             if entry.name == SCHEMA_FILE:
                 schemas.append(entry)
@@ -148,6 +150,7 @@ def _files(entry: Path, format: str | None, skipped: list[Path]) -> dict[str, Va
         skipped.append(entry)
         return {}
     files: dict[str, Values] = {}
+    skipped += _hidden(entry)
     for each in _entries(entry):
         if each.is_dir() and not _is_partition(each):
             raise PipelineError(
@@ -159,9 +162,18 @@ def _files(entry: Path, format: str | None, skipped: list[Path]) -> dict[str, Va
     return files
 
 
+def _hidden(folder: Path) -> list[Path]:
+    """Files with rows whose names say that they are none for others."""
+    return [entry for entry in sorted(folder.glob("[._]*")) if kind_of(entry.name, None) and entry.is_file()]
+
+
+def is_hidden(path: Path) -> bool:
+    return path.name.startswith((".", "_"))
+
+
 def _entries(folder: Path) -> list[Path]:
     try:
-        return [_readable(entry) for entry in sorted(folder.iterdir()) if not entry.name.startswith((".", "_"))]
+        return [_readable(entry) for entry in sorted(folder.iterdir()) if not is_hidden(entry)]
     except OSError as error:
         raise PipelineError(f"cannot read folder {folder}: {error.strerror}") from error
 

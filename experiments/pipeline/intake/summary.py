@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from experiments.data_view.shown import cut
+from experiments.pipeline.intake.sources import is_hidden
 from memo_viz.text import clean
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.errors import many
@@ -28,7 +30,9 @@ def summary_text(manifest: Mapping[str, Any], folder: str) -> str:
     for reason in counts.get("damaged", {}).values():
         first, *more = reason.splitlines()
         lines += [f"not imported: {clean(first)}", *(f"  {clean(line)}" for line in more)]
-    lines += [f"not imported, its kind is not known: {clean(path)}" for path in counts["skipped"]]
+    for path in counts["skipped"]:
+        why = "its name begins with . or _" if is_hidden(Path(path)) else "its kind is not known"
+        lines.append(f"not imported, {why}: {clean(path)}")
     return "\n".join(lines)
 
 
