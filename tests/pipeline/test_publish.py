@@ -100,6 +100,18 @@ def test_a_kill_while_everything_moves(tmp_path: Path, moved: int) -> None:
     assert not inside.exists() and not make_dataset(plan, tmp_path, no_spark, print).made
 
 
+def test_other_sources_for_what_is_unfinished(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match="bad"):
+        fail(tmp_path / "data", "t.csv", CatalogError("bad"))
+    other = replace(REQUEST, settings={"scale": 2})
+    for resume, said in (
+        ("make letters", "begun with other sources or settings.*\nname another"),
+        ("", "make letters finishes it; or"),
+    ):
+        with pytest.raises(OutputError, match=said), staged(tmp_path / "data", replace(other, resume=resume)):
+            raise AssertionError("begun")
+
+
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     with staged(tmp_path / "data", REQUEST) as inside:
         with (

@@ -80,10 +80,11 @@ def check_target(folder: Path, plan: Plan) -> None:
             "name a new folder for the dataset, or remove that one"
         )
     if left is not None and left["settings"] != plan.facts:
-        finish = f"{left['resume']} finishes it; " if left["resume"] else ""
-        raise OutputError(
-            f"{folder} holds an unfinished {left['what']}, not {plan.what}\n{finish}or name another folder, or remove it"
-        )
+        unfinished, hint = f"{folder} holds an unfinished {left['what']}", "name another folder, or remove it"
+        if left["resume"] == plan.resume:
+            raise OutputError(f"{unfinished}, begun with other sources or settings, so it cannot be gone on with\n{hint}")
+        finish = f"{left['resume']} finishes it; or " if left["resume"] else ""
+        raise OutputError(f"{unfinished}, not {plan.what}\n{finish}{hint}")
 
 
 def read_request(folder: Path) -> dict[str, Any] | None:
@@ -165,7 +166,8 @@ def _complaints(plan: Plan, inside: Path) -> Iterator[None]:
         raise OutputError(f"cannot write {error.filename or inside}: {text}\n{_go_on(plan)}") from error
     except PlanscopeError as error:
         if _has_tables(inside) and plan.resume:
-            raise type(error)(f"{error}\n{_go_on(plan)}") from error
+            other = "; if the sources change, name another folder, or remove this one"
+            raise type(error)(f"{error}\n{_go_on(plan)}{other if plan.inputs else ''}") from error
         raise
 
 
