@@ -22,7 +22,7 @@ def near(name: str, known: Sequence[str]) -> str:
 
 
 def apply_declaration(table: Table, declared: TableDeclaration) -> Table:
-    """`table` with NOT NULL and keys as declared. A key needs columns without NULL: UNIQUE alone lets NULLs repeat.
+    """`table` with NOT NULL and keys as declared. A key needs columns without NULL: else it is `unique`, which lets NULLs repeat.
 
     Raises CatalogError: a column that the files lack, or one of another kind of type.
     """
@@ -43,11 +43,12 @@ def apply_declaration(table: Table, declared: TableDeclaration) -> Table:
     table = replace(table, columns=columns)
     nullable = {c.name for c in columns if c.nullable}
     keys: list[tuple[str, ...]] = []
+    unique: list[tuple[str, ...]] = []
     for names in [declared.primary_key, *declared.unique]:
         key = _names(table, names)
-        if key and not nullable & set(key) and all(set(key) != set(other) for other in keys):
-            keys.append(key)
-    return replace(table, keys=tuple(keys))
+        if key and all(set(key) != set(other) for other in (*keys, *unique)):
+            (unique if nullable & set(key) else keys).append(key)
+    return replace(table, keys=tuple(keys), unique=tuple(unique))
 
 
 def foreign_keys(

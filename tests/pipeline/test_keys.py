@@ -120,6 +120,17 @@ def test_sketches_prove_what_is_sorted_or_dense(tmp_path: Path) -> None:
     ]
 
 
+def test_unique_columns_may_be_null_several_times(tmp_path: Path, spark: SparkSession) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,1\n,2\n,2\n3,\n3,\n", "utf-8")
+    (tmp_path / "u.csv").write_text("a,b\n1,1\n,2\n,2\n3,4\n3,4\n", "utf-8")
+    declared = "create table {} (a int, b int, unique (a, b));"
+    (tmp_path / "schema.sql").write_text(declared.format("t") + declared.format("u"), "utf-8")
+    catalog = open_dataset(tmp_path)
+    assert not any(table.keys for table in catalog.tables.values())
+    key = ("a", "b")
+    assert against(catalog, spark) == {Constraint("t", key): (0, []), Constraint("u", key): (1, ["3", "4"])}
+
+
 def test_odd_values_and_other_formats(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """-0.0 is 0.0 and NaN is NaN, in CSV files too, which several tasks read a share of each."""
     monkeypatch.setattr(module, "_ROWS", 2)

@@ -23,7 +23,7 @@ from experiments.pipeline.analyze.pieces import Sketches, State, bare, batches_o
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import is_unique
 from experiments.pipeline.sketches.hyperloglog import hashes
-from experiments.pipeline.spark.keys import dangling, repeated
+from experiments.pipeline.spark.keys import dangling, repeated, with_values
 from experiments.pipeline.spark.paths import reader, to_read
 from experiments.pipeline.spark.session import Say, Start
 from experiments.pipeline.spark.tasks import collect, rows_of_tasks
@@ -41,7 +41,8 @@ _ROWS = 8_000_000  # that a task of the reading passes on at most
 
 def declared(catalog: Catalog, tables: Mapping[str, Table]) -> list[Constraint]:
     """Every declared key of `tables`, and every foreign key from or to one of them, where both sides have rows at hand."""
-    found = [Constraint(table.name, tuple(key)) for table in tables.values() for key in table.keys if table.files]
+    at_hand = [table for table in tables.values() if table.files]
+    found = [Constraint(table.name, tuple(key)) for table in at_hand for key in (*table.keys, *table.unique)]
     for table in catalog.tables.values():
         for key in table.foreign_keys:
             target = catalog.table(key.table)
@@ -142,7 +143,10 @@ def _against(spark: SparkSession, catalog: Catalog, one: Constraint) -> DataFram
     found = [[table.schema.field(name).type for name in names] for table, names in sides]
     types = [reduce(lambda a, b: common_type(a, b) or b, each) for each in zip(*found, strict=True)]
     rows, *others = [_rows(spark, table, names, types) for table, names in sides]
-    return dangling(rows, rows.columns, others[0]) if others else repeated(rows, rows.columns).drop("count")
+    if others:
+        return dangling(rows, rows.columns, others[0])
+    unique = one.columns in catalog.tables[one.table].unique
+    return repeated(with_values(rows, rows.columns) if unique else rows, rows.columns).drop("count")
 
 
 def _rows(spark: SparkSession, table: Table, names: Sequence[str], types: Sequence[pa.DataType]) -> DataFrame:
