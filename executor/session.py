@@ -54,8 +54,8 @@ class Session:
     takes them. `settings`: a Settings object or a mapping of setting names to values. `preset`: a set of settings to begin with,
     such as "textbook"; those in the mapping win. `program`: what the pre-pass does. `plugins`: files of rules and the like, on
     top of those of the setting. `timeout`: seconds that a query may run once it is planned; `memory_limit`: what its operators
-    may hold together, bytes or a text such as "256MB". A query over a limit raises
-    ExecutionError, which names the operator, and the session goes on. Raises CatalogError, SettingsError.
+    may hold together, bytes or a text such as "256MB". A query over a limit raises ExecutionError, which names the operator, and
+    the session goes on. Raises CatalogError, SettingsError.
     """
 
     def __init__(

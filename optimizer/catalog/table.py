@@ -80,9 +80,9 @@ class TableStats:
 @dataclass(frozen=True, slots=True)
 class Table:
     """`keys`: column sets without NULL whose values no two rows share. `unique`: others, declared so, which may have NULLs;
-    nothing relies on these. `order`: the stored rows are sorted ascending by
-    these columns, NULLs last. `files`: in order, read with `format` ("parquet", "csv" or "arrow"; "" without files) as
-    `schema`, whose fields are `columns`. `folder`: a temporary one of the files, which goes with the table."""
+    nothing relies on these. `order`: the stored rows are sorted ascending by these columns, NULLs last. `files`: in order, read
+    with `format` ("parquet", "csv" or "arrow"; "" without files) as `schema`, whose fields are `columns`. `folder`: a temporary
+    one of the files, which goes with the table."""
 
     name: str
     columns: tuple[TableColumn, ...]

@@ -74,7 +74,7 @@ class ArrowCost:
     def join_costs(self) -> JoinCosts:
         c = self.coefficients
         joins = (c.start, c.hash_build, c.hash_probe, c.merge_in, c.loop_in, c.pair, c.pair_call, c.join_out, c.call)
-        figures = (*joins, c.sort_row, c.sort_compare, c.prefix_compare)
+        figures = (*joins, c.sort_row, c.sort_compare)
         return JoinCosts(1.0, *(figure / 1000.0 for figure in figures))
 
     def least(self, op: LogicalOperator, output: RelationStats, inputs: Inputs) -> float:

@@ -17,9 +17,7 @@ class JoinCosts(NamedTuple):
         merge join               start + merge · (l + r) + (out + call · c) · o
         nested loops             start + loop · (l + r) + (pair + pair_call · c) · l · r + out · o
 
-    A sort of n rows by k keys costs at least start + n · (sort + compare · √k · log2(n + 1)), one by k further keys of r runs,
-    told apart by q columns, start + n · (sort + prefix + compare · (√(q + k) · log2(n + 1) - √q · log2(r + 1))). Zeros: nothing
-    is known.
+    A sort of n rows by k keys costs at least start + n · (sort + compare · √k · log2(n + 1)). Zeros: nothing is known.
     """
 
     floor: float
@@ -34,7 +32,6 @@ class JoinCosts(NamedTuple):
     call: float
     sort: float = 0.0
     compare: float = 0.0
-    prefix: float = 0.0
 
     @property
     def least_input(self) -> float:

@@ -17,7 +17,6 @@ from optimizer.search.set_goals import SetGoals
 
 
 class Kind(StrEnum):
-    WON = "won"  # it is part of the chosen plan
     LOST = "lost"  # it was costed to its end, and another was cheaper
     PRUNED = "pruned"  # a bound said that it could not win
     DOMINATED = "dominated"  # a plan that never costs more: a hash join of the same inputs, or one that costs the least possible

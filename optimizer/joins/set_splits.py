@@ -75,17 +75,15 @@ class OutOfTime(Exception):
     """Whoever asked for arrays over all sets has no time left."""
 
 
-def set_splits(
-    graph: JoinGraph, left_deep: bool, most_sets: int, most_splits: int = MOST_SPLITS, late: Callable[[], bool] = bool
-) -> SetSplits | None:
+def set_splits(graph: JoinGraph, left_deep: bool, most_sets: int, late: Callable[[], bool] = bool) -> SetSplits | None:
     """The sets and splits of a connected graph without hyperedges; None when there are too many. `left_deep`: only splits with
     a single relation on one side. `late`: asked before each size. Raises OutOfTime."""
     if graph.n > MOST_RELATIONS:
         return None
-    key = (tuple(graph.adjacency), left_deep, most_sets, most_splits)
+    key = (tuple(graph.adjacency), left_deep, most_sets)
     if key in _remembered:
         return _remembered[key]
-    found = _find(graph, left_deep, most_sets, most_splits, late)
+    found = _find(graph, left_deep, most_sets, late)
     if found is None or found.count <= REMEMBERED:
         if len(_remembered) >= 64:
             _remembered.pop(next(iter(_remembered)))
@@ -93,14 +91,14 @@ def set_splits(
     return found
 
 
-_remembered: dict[tuple[tuple[Relations, ...], bool, int, int], SetSplits | None] = {}
+_remembered: dict[tuple[tuple[Relations, ...], bool, int], SetSplits | None] = {}
 
 
-def _find(graph: JoinGraph, left_deep: bool, most_sets: int, most_splits: int, late: Callable[[], bool]) -> SetSplits | None:
+def _find(graph: JoinGraph, left_deep: bool, most_sets: int, late: Callable[[], bool]) -> SetSplits | None:
     find_blocks(graph)
     assert graph.blocks is not None
     largest = max((len(sides) for sides in graph.blocks[1]), default=0)  # relations that are all joined with each other
-    if not left_deep and (3**largest - 2 ** (largest + 1) + 1) // 2 > most_splits:
+    if not left_deep and (3**largest - 2 ** (largest + 1) + 1) // 2 > MOST_SPLITS:
         return None
     by_size = _connected_sets(graph, most_sets)
     if by_size is None:
@@ -127,7 +125,7 @@ def _find(graph: JoinGraph, left_deep: bool, most_sets: int, most_splits: int, l
                 parts.append(found)
         owner, part = np.concatenate(owners), np.concatenate(parts)
         result.count += len(owner)
-        if result.count > most_splits:
+        if result.count > MOST_SPLITS:
             return None
         if len(cutters) > 1:
             order = np.argsort(owner, kind="stable")

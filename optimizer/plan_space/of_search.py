@@ -42,15 +42,15 @@ class Moves(NamedTuple):
     enforcers: list[Move]
 
 
-def full_space(search: Search, root: Goal | None = None) -> PlanSpace:
-    """The space of `root` (default: the goal of the search), before pruning.
+def full_space(search: Search) -> PlanSpace:
+    """The space of the goal of the search, before pruning.
 
     Groups that the search left unexpanded are expanded first. Reads the memo and adds goals to it, which stay unsearched;
     expressions the search never implemented are implemented on the side. Raises SpaceTooLarge where the limits on the size of
     the memo leave no whole plan.
     """
     complete = expand_all(search)
-    goal = root if root is not None else search.root
+    goal = search.root
     assert goal is not None, "the plan space of a search that has not run"
     space = _space(search, goal, AllMoves(search).of)
     if not space.count and goal.way is not None:
@@ -64,9 +64,9 @@ def full_space(search: Search, root: Goal | None = None) -> PlanSpace:
     return space
 
 
-def searched_space(search: Search, root: Goal | None = None) -> PlanSpace:
-    """The part of the space of `root` (default: the goal of the search) that was costed to the end."""
-    goal = root if root is not None else search.root
+def searched_space(search: Search) -> PlanSpace:
+    """The part of the space of the goal of the search that was costed to the end."""
+    goal = search.root
     assert goal is not None, "the plan space of a search that has not run"
     return _space(search, goal, lambda goal: _costed_moves(search, goal))
 

@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.props import united
-from optimizer.algebra.scalars import Call, Cast, ColumnRef, Predicate, Scalar
+from optimizer.algebra.scalars import Call, Predicate, Scalar
 from optimizer.stats.equality_class import NOTHING, EqualityClass, OnLeaf, Relations, combined_leaf
 from optimizer.stats.relation import ColumnFigures, RelationStats
-from optimizer.stats.selectivity import Combine, back_off, selectivity
+from optimizer.stats.selectivity import Combine, back_off, plain_column, selectivity
 
 FEW_KINDS = 8  # of factors on a relation: up to so many, all are combined, whether a set has them or not
 HUGE, STEP = 1e200, 600  # products above HUGE are halved STEP times
@@ -168,13 +168,6 @@ def scaled(rows: float, halvings: int) -> float:
         return ldexp(rows, halvings)
     except OverflowError:
         return inf
-
-
-def plain_column(scalar: Scalar) -> ColumnId | None:
-    """The column behind a reference or casts of one."""
-    while isinstance(scalar, Cast):
-        scalar = scalar.arg
-    return scalar.id if isinstance(scalar, ColumnRef) else None
 
 
 def _on_leaf(leaf: RelationStats, factors: Sequence[tuple[float, ColumnSet]], equated: ColumnSet, combine: Combine) -> float:

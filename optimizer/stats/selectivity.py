@@ -92,7 +92,7 @@ def _selectivity(scalar: Scalar, columns: Figures) -> float:
         case Call(function="is_distinct_from", args=(a, b)):
             return max(0.0, 1.0 - _equality(a, b, columns) - _both_null(a, b, columns))
         case Call(function="<" | "<=" | ">" | ">=", args=(a, b)):
-            column = _column(a)
+            column = plain_column(a)
             if column is not None and column in columns and not b.columns:
                 return _range_selectivity(columns[column], [scalar])
             return GUESS_RANGE
@@ -111,8 +111,8 @@ def _selectivity(scalar: Scalar, columns: Figures) -> float:
     return _tried(scalar, columns, GUESS_OTHER)
 
 
-def _column(scalar: Scalar) -> ColumnId | None:
-    """The column behind a reference or a cast of one."""
+def plain_column(scalar: Scalar) -> ColumnId | None:
+    """The column behind a reference or casts of one."""
     while isinstance(scalar, Cast):
         scalar = scalar.arg
     return scalar.id if isinstance(scalar, ColumnRef) else None
@@ -121,7 +121,7 @@ def _column(scalar: Scalar) -> ColumnId | None:
 def _range_column(scalar: Scalar) -> ColumnId | None:
     match scalar:
         case Call(function="<" | "<=" | ">" | ">=", args=(a, Literal())):
-            return _column(a)
+            return plain_column(a)
     return None
 
 
@@ -206,7 +206,7 @@ def _tried(scalar: Scalar, columns: Figures, guess: float) -> float:
 
 
 def _distinct(scalar: Scalar, columns: Figures) -> float:
-    column = _column(scalar)
+    column = plain_column(scalar)
     if column is not None and column in columns:
         return max(1.0, columns[column].ndv)
     return 1.0 / GUESS_EQUAL
@@ -221,7 +221,7 @@ def _unknown_fraction(condition: Scalar, columns: Figures) -> float:
 def _null_fraction(scalar: Scalar, columns: Figures) -> float:
     if scalar.outer and not scalar.columns:
         return GUESS_OUTER_NULL
-    column = _column(scalar)
+    column = plain_column(scalar)
     return columns[column].null_fraction if column is not None and column in columns else 0.0
 
 
@@ -249,7 +249,7 @@ def _equality(a: Scalar, b: Scalar, columns: Figures) -> float:
     if a.columns and b.columns:
         return present / max(_distinct(a, columns), _distinct(b, columns))
     one, constant = (a, b) if a.columns else (b, a)
-    column = _column(one)
+    column = plain_column(one)
     if column is not None and column in columns and isinstance(constant, Literal):
         figures, value = columns[column], as_number(constant.value)
         if value is not None and figures.low is not None and figures.high is not None:
