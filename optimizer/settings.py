@@ -36,7 +36,8 @@ class Settings:
     pruning: str = _knob(
         "both",
         "what the search may skip: nothing, merge joins where a hash join never costs more (dominance), plans above the best "
-        "(upper), such merge joins and what is above the best by predicted cost (lower), or both",
+        "(upper), such merge joins and what is above the best by predicted cost (lower), or both; a region of joins that is "
+        "solved by a table (region) has its bounds under each",
         ("none", "dominance", "upper", "lower", "both"),
     )
     estimator: str = _knob(
@@ -136,7 +137,10 @@ class Settings:
         ("all", "on_demand", "interleaved"),
     )
     driver: str = _knob(
-        "top_down", "what runs the search: the task stack, or one queue of rule matches by importance", ("top_down", "iterative")
+        "top_down",
+        "what runs the search: the task stack, or one queue of rule matches by importance (the winner costs the same, but where "
+        "aggregates pass joins, as under rule_order)",
+        ("top_down", "iterative"),
     )
     gap: float = _knob(0.0, "stop a search when its plan is proved to be within this fraction of the optimum (0.05: 5 %)")
     epsilon: float = _knob(
