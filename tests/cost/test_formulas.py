@@ -14,12 +14,14 @@ from optimizer.algebra.physical import (
     HashAggregate,
     HashJoin,
     MergeJoin,
+    MergeUnion,
     NestedLoopJoin,
     PartialSort,
     PhysicalOperator,
     ProjectRows,
     Sort,
     TableScan,
+    UnionAll,
 )
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, ColumnRef, Literal
@@ -205,3 +207,12 @@ def test_there_are_no_more_runs_than_combinations_of_what_determines_them(model:
 
     assert cost(PartialSort(0b110, order)) < cost(PartialSort(0b110, order, (0b1,)))
     assert cost(PartialSort(0b1, order)) <= cost(PartialSort(0b110, order, (0b1,)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_order_of_a_union_is_cheaper_than_none(seed: int) -> None:
+    """Under any coefficients: bounds rely on it."""
+    model, inputs = ArrowCost(random_coefficients(Random(seed))), [relation(500.0), relation(500.0)]
+    unions = (UnionAll((2,), ((0,), (1,))), ANY), (MergeUnion((2,), ((0,), (1,))), TraitSet((SortKey(2),)))
+    anyhow, in_order = (model.local(union, traits, relation(1000.0), inputs) for union, traits in unions)
+    assert anyhow <= in_order
