@@ -3,20 +3,61 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
 from memo_viz.explain import Actual, Actuals
+from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.traits import Collation
 from optimizer.errors import SettingsError
 from optimizer.pipeline import OptimizedQuery
 
 if TYPE_CHECKING:
+    from executor.arrow.context import TableSource, Tuning
     from executor.arrow.counters import Counters
     from executor.arrow.watch import Limits, Watch
+
+
+class Engine(Protocol):
+    """What runs plans. `cost_model`: by which plans are chosen for it, where the settings do not say."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def cost_model(self) -> str: ...
+
+    def shown(self, plan: PlanNode, order: Collation, columns: Columns) -> PlanNode:
+        """The plan, whose rows have to come by `order`, as it runs: with what the engine adds. Its nodes keep their ids."""
+
+    def execute(
+        self, plan: PlanNode, order: Collation, columns: Columns, sources: Mapping[str, TableSource], counters: Counters | None,
+        tuning: Tuning, watch: Watch | None,
+    ) -> pa.RecordBatchReader:  # fmt: skip
+        """As `executor.arrow.run.execute`."""
+
+
+class ArrowEngine:
+    """This process."""
+
+    name = cost_model = "arrow"
+
+    def shown(self, plan: PlanNode, order: Collation, columns: Columns) -> PlanNode:
+        return plan
+
+    def execute(
+        self, plan: PlanNode, order: Collation, columns: Columns, sources: Mapping[str, TableSource], counters: Counters | None,
+        tuning: Tuning, watch: Watch | None,
+    ) -> pa.RecordBatchReader:  # fmt: skip
+        from executor.arrow.run import execute
+
+        return execute(plan, columns, sources, counters, tuning, watch)
+
+
+ARROW = ArrowEngine()
 
 
 def reader(
@@ -24,6 +65,7 @@ def reader(
     counters: Counters | None = None,
     limits: Limits | None = None,
     progress: Callable[[Watch], None] | None = None,
+    engine: Engine = ARROW,
 ) -> pa.RecordBatchReader:
     """The result as a stream under the user's column names; it runs as it is read. Raises ExecutionError.
 
@@ -31,12 +73,11 @@ def reader(
     Fields that can hold no NULL, as the bound query shows whatever the settings are, say so.
     """
     from executor.arrow.context import Tuning  # planning alone does without the executors
-    from executor.arrow.run import execute
     from executor.arrow.watch import Watch
 
     tuning = Tuning(filters=query.settings.runtime_filters)
     watch = None if limits is None else Watch(limits, progress)
-    stream = execute(query.plan, query.columns, query.catalog.tables, counters, tuning, watch)
+    stream = engine.execute(query.plan, query.order, query.columns, query.catalog.tables, counters, tuning, watch)
     positions = [stream.schema.get_field_index(f"c{output.id}") for output in query.outputs]
     not_null = query.bound.tree.props.not_null
     types = [stream.schema.field(p).type for p in positions]
@@ -52,10 +93,9 @@ def new_counters() -> Counters:
     return Counters()
 
 
-def actuals(plan: PlanNode, counters: Counters) -> Actuals:
-    """What each operator of a plan did in the execution that filled `counters`."""
-    found = ((node.id, counters.nodes.get(node.id)) for node in plan.walk())
-    return {id: Actual(c.rows, c.ms, c.peak_bytes, c.removed, c.fewer) for id, c in found if c is not None}
+def actuals(counters: Counters) -> Actuals:
+    """What each operator did in the execution that filled `counters`."""
+    return {id: Actual(c.rows, c.ms, c.peak_bytes, c.removed, c.fewer) for id, c in counters.nodes.items()}
 
 
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}

@@ -18,15 +18,16 @@ from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
 
 if TYPE_CHECKING:
+    from executor.execution import Engine
     from optimizer.explanation.answer import Answer
     from optimizer.explanation.why import Why
-
-ENGINE = "arrow"
 
 
 class Planner(Protocol):
     """What plans a query again when more is asked about it: a session."""
 
+    @property
+    def engine(self) -> Engine: ...
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery: ...
     def why(self, sql: str) -> Why: ...
 
@@ -40,9 +41,11 @@ class Explanation:
     def __init__(self, planner: Planner, query: OptimizedQuery, actual: Actuals | None = None) -> None:
         self._planner, self.query, self.actual = planner, query, actual
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
-        return Plan(self.query, self.actual)
+        """As its engine runs it."""
+        query = self.query
+        return Plan(self._planner.engine.shown(query.plan, query.order, query.columns), query.columns, self.actual)
 
     @property
     def text(self) -> str:
@@ -51,7 +54,7 @@ class Explanation:
     def show(self, width: int = 100) -> str:
         """The plan with its figures in `width` columns, and what the search did."""
         query = self.query
-        plan = plan_table(query.plan, query.columns, self.actual, width)
+        plan = plan_table(self.plan.root, query.columns, self.actual, width)
         notes = [f"\n        {note}" for stage in query.stages for note in stage.notes]
         notes += [f"\n        warning: {warning}" for warning in query.warnings]
         search = query.search.as_dict()
@@ -70,13 +73,13 @@ class Explanation:
         query = self.query
         return {
             "sql": query.sql,
-            "engine": ENGINE,
+            "engine": self._planner.engine.name,
             "settings": query.settings.as_dict(),
             "cost": finite(query.cost),
             "rows": finite(query.rows),
             **({"warnings": list(query.warnings)} if query.warnings else {}),
             "search": {**query.search.as_dict(), "ms": {name: round(ms, 3) for name, ms in query.ms.items()}},
-            "plan": plan_json(query.plan, query.columns, self.actual),
+            "plan": plan_json(self.plan.root, query.columns, self.actual),
         }
 
     def why(

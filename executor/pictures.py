@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from memo_viz.explain import Actual, Actuals, plan_table
+from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
 from optimizer.errors import many
-from optimizer.pipeline import OptimizedQuery
 from optimizer.trace.recorder import Trace
 from optimizer.trace.state import MemoState
 
@@ -16,12 +16,8 @@ from optimizer.trace.state import MemoState
 class Plan:
     """A physical plan: `root` is its top operator."""
 
-    def __init__(self, query: OptimizedQuery, actual: Actuals | None) -> None:
-        self._query, self._actual = query, actual
-
-    @property
-    def root(self) -> PlanNode:
-        return self._query.plan
+    def __init__(self, root: PlanNode, columns: Columns, actual: Actuals | None) -> None:
+        self.root, self._columns, self._actual = root, columns, actual
 
     @property
     def svg(self) -> str:
@@ -30,10 +26,10 @@ class Plan:
         from memo_viz.svg import render_svg
 
         rows = None if self._actual is None else {id: found.rows for id, found in self._actual.items()}
-        return render_svg(plan_dot(self.root, self._query.columns, rows))
+        return render_svg(plan_dot(self.root, self._columns, rows))
 
     def __repr__(self) -> str:
-        return plan_table(self.root, self._query.columns, self._actual)
+        return plan_table(self.root, self._columns, self._actual)
 
     def _repr_svg_(self) -> str:
         from memo_viz.svg import inline_svg

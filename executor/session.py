@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
-from executor.execution import actuals, limits, new_counters, reader
+from executor.execution import ARROW, Engine, actuals, limits, new_counters, reader
 from executor.explanation import Explanation, Result
 from experiments.workloads.queries import default_data, named_sql, query_name
 from memo_viz.explain import Actuals
@@ -55,7 +55,7 @@ class Session:
     such as "textbook"; those in the mapping win. `program`: what the pre-pass does. `plugins`: files of rules and the like, on
     top of those of the setting. `timeout`: seconds that a query may run once it is planned; `memory_limit`: what its operators
     may hold together, bytes or a text such as "256MB". A query over a limit raises ExecutionError, which names the operator, and
-    the session goes on. Raises CatalogError, SettingsError.
+    the session goes on. `engine`: what runs queries, this process or a `SparkEngine`. Raises CatalogError, SettingsError.
     """
 
     def __init__(
@@ -67,9 +67,10 @@ class Session:
         timeout: float | None = None,
         memory_limit: int | str | None = None,
         preset: str | None = None,
+        engine: Engine = ARROW,
     ) -> None:
-        self.limits = limits(timeout, memory_limit)
-        self.settings = _settings(settings, plugins, preset)
+        self.limits, self.engine = limits(timeout, memory_limit), engine
+        self.settings = _settings(settings, plugins, preset, cost_model=engine.cost_model)
         self.program = program
         self._register = Lock()
         if isinstance(data, Mapping):
@@ -138,8 +139,8 @@ class Session:
     def _result(self, query: OptimizedQuery, analyze: bool = False) -> Result:
         self.check_rows()
         counters = new_counters() if analyze else None
-        table = reader(query, counters, self.limits).read_all()
-        return Result(table, Explanation(self, query, None if counters is None else actuals(query.plan, counters)))
+        table = reader(query, counters, self.limits, engine=self.engine).read_all()
+        return Result(table, Explanation(self, query, None if counters is None else actuals(counters)))
 
     def what_if(self, sql: str) -> WhatIf:
         """The plans of `sql` under other row counts and costs; its memo is explored once, here."""
@@ -167,7 +168,7 @@ class Session:
     def batches(self, sql: str, values: Values = ()) -> pa.RecordBatchReader:
         """The rows of `sql` as a stream: it runs as it is read, and stops when it is dropped. Reading raises ExecutionError."""
         self.check_rows()
-        return reader(self.optimize(_with_values(sql, values)), None, self.limits)
+        return reader(self.optimize(_with_values(sql, values)), None, self.limits, engine=self.engine)
 
     def check_rows(self) -> None:
         """Raises CatalogError when the dataset has statistics only, so that nothing can be run on it."""
@@ -179,9 +180,9 @@ class Session:
 
     def _measure(self, query: OptimizedQuery) -> Actuals:
         counters = new_counters()
-        for _ in reader(query, counters, self.limits):
+        for _ in reader(query, counters, self.limits, engine=self.engine):
             pass
-        return actuals(query.plan, counters)
+        return actuals(counters)
 
     def __repr__(self) -> str:
         return f"Session({self.catalog!r})"
@@ -210,15 +211,19 @@ def _with_values(sql: str, values: Values) -> str:
 
 
 def _settings(
-    settings: Settings | dict[str, Any] | None, plugins: Sequence[str | os.PathLike[str]], preset: str | None
+    settings: Settings | dict[str, Any] | None,
+    plugins: Sequence[str | os.PathLike[str]],
+    preset: str | None,
+    **defaults: Any,
 ) -> Settings:
     if isinstance(settings, Settings) and preset is not None:
         raise SettingsError("a Settings object has a value for all settings of the preset: give those of your own as a mapping")
     if isinstance(settings, Settings) and not plugins:
         return settings
-    values = settings.as_dict() if isinstance(settings, Settings) else dict(settings or {})
-    if preset is not None:
-        values = {**read_settings(preset_file(preset)), **values}
+    if isinstance(settings, Settings):
+        values = settings.as_dict()
+    else:
+        values = {**defaults, **({} if preset is None else read_settings(preset_file(preset))), **(settings or {})}
     files = dict.fromkeys((*values.get("plugins", ()), *(str(os.fspath(file)) for file in plugins)))
     found = Settings.from_mapping({**values, "plugins": tuple(files)})
     if not isinstance(settings, Settings):

@@ -158,7 +158,7 @@ def _execution(session: Session, explanation: Explanation) -> tuple[Mapping[int,
     started = time.perf_counter()
     table = reader(query, counters).read_all()
     seconds = time.perf_counter() - started
-    actual = actuals(query.plan, counters)
+    actual = actuals(counters)
     _step(
         "The chosen plan, and what happened when it ran",
         "rows is the estimate, actual the truth, q-error the factor between them; cost includes the inputs.",

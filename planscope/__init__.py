@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from executor.session import Session as Session
     from executor.session import explain as explain
     from executor.session import open_data as open_data
+    from executor.spark.engine import SparkEngine as SparkEngine
     from optimizer.algebra.physical import PhysicalOperator as PhysicalOperator
     from optimizer.algebra.trees import Tree as Tree
     from optimizer.cost.model import CostModel as CostModel
@@ -44,6 +45,7 @@ _HOMES = {
     "executor.counting.of_catalog": ("row_counter",),
     "executor.explanation": ("Explanation", "Result"),
     "executor.session": ("Session", "explain", "open_data"),
+    "executor.spark.engine": ("SparkEngine",),
     "optimizer.algebra.physical": ("PhysicalOperator",),
     "optimizer.algebra.trees": ("Tree",),
     "optimizer.cost.model": ("CostModel",),

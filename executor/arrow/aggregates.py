@@ -62,6 +62,10 @@ class Partial(NamedTuple):
     kept: tuple[pa.Table, ...]
 
     @property
+    def tables(self) -> tuple[pa.Table, ...]:
+        return self.states, *self.sets, *self.kept
+
+    @property
     def rows(self) -> int:
         return self.states.num_rows + sum(t.num_rows for t in (*self.sets, *self.kept))
 
@@ -104,6 +108,15 @@ class Aggregation:
                 self._results[name] = self._add(item.call)
         if not self._states and (coarser or not self._keys):  # Arrow cannot make one group of nothing
             self._state("count_all", "", pa.int64(), False)
+
+    @property
+    def keyed(self) -> bool:
+        return bool(self._keys)
+
+    def of_tables(self, tables: Sequence[pa.Table]) -> Partial:
+        """The states that had these `tables`."""
+        sets = 1 + len(self._sets)
+        return Partial(tables[0], tuple(tables[1:sets]), tuple(tables[sets:]))
 
     def _add(self, call: AggregateCall) -> Callable[[pa.Table], pa.Array]:
         """Registers what `call` needs; how its result is read from the merged states."""

@@ -40,6 +40,12 @@ class Counters:
             node.batches += batches
             node.ms += seconds * 1000
 
+    def merge(self, id: int, other: NodeCounters) -> None:
+        """What the operator did elsewhere."""
+        self.add(id, other.ms / 1000, other.rows, other.batches)
+        self.held(id, other.peak_bytes)
+        self.removed(id, other.removed, [id] if other.fewer else [])
+
     def held(self, id: int, bytes: int) -> None:
         """The operator holds `bytes` of rows at this moment."""
         with self._lock:

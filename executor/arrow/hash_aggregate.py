@@ -17,15 +17,23 @@ _GROWTH = 4  # merge when so many times the groups have gathered: each group is 
 
 
 def produce(node: PlanNode, context: Context) -> Batches:
+    yield from results(node, context, gathered(node, context, aggregation(node, context)))
+
+
+def aggregation(node: PlanNode, context: Context) -> Aggregation:
     op = node.op
     assert isinstance(op, HashAggregate | StreamingAggregate)
-    aggregation = context.once(node, lambda: Aggregation(op.keys, op.aggregates, context.schema(node)))
-    yield from aggregation.results(gathered(node, context, aggregation, bool(op.keys)), context.tuning)
+    return context.once(node, lambda: Aggregation(op.keys, op.aggregates, context.schema(node)))
 
 
-def gathered(node: PlanNode, context: Context, aggregation: Aggregation, keyed: bool) -> Partial:
-    """The fully merged states of the node's input; `keyed`: the aggregation has keys."""
-    child = node.inputs[0]
+def results(node: PlanNode, context: Context, merged: Partial) -> Batches:
+    """The rows of fully merged states."""
+    yield from aggregation(node, context).results(merged, context.tuning)
+
+
+def gathered(node: PlanNode, context: Context, aggregation: Aggregation) -> Partial:
+    """The fully merged states of the node's input."""
+    child, keyed = node.inputs[0], aggregation.keyed
     source = fewer(context.open(child), context.tuning.inline)
     first = next(source, None)
     if first is None:

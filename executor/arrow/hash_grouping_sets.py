@@ -17,10 +17,20 @@ from optimizer.algebra.plan import PlanNode
 
 
 def produce(node: PlanNode, context: Context) -> Batches:
+    yield from results(node, context, gathered(node, context, aggregation(node, context)))
+
+
+def aggregation(node: PlanNode, context: Context) -> Aggregation:
+    """By all keys."""
+    assert isinstance(node.op, HashGroupingSets)
+    sources = list(dict.fromkeys(key.source for key in node.op.keys))
+    return Aggregation(sources, node.op.aggregates, context.schema(node), coarser=True)
+
+
+def results(node: PlanNode, context: Context, finest: Partial) -> Batches:
+    """The rows of all sets, of the groups by all keys."""
     op, output = node.op, context.schema(node)
     assert isinstance(op, HashGroupingSets)
-    sources = list(dict.fromkeys(key.source for key in op.keys))
-    finest = gathered(node, context, Aggregation(sources, op.aggregates, output, coarser=True), bool(sources))
     for position, each in enumerate(op.sets):
         by = list(dict.fromkeys(key.source for key in op.keys if each >> key.id & 1))
         groups = _grouped(op, context, output, finest, by)

@@ -69,7 +69,10 @@ class ParquetFiles:
             for conjunct in made[zones]:
                 fragment = fragment.subset(filter=conjunct, schema=self._dataset.schema)
             found += [RowGroup(fragment, group.id, group.num_rows) for group in fragment.row_groups if group.num_rows]
-        return found
+        if among is None:
+            return found
+        known = {(group.file.path, group.number) for group in among}
+        return [group for group in found if (group.file.path, group.number) in known]
 
     def read(self, group: RowGroup, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """The row group as batches of at most `rows` rows. Texts may come as dictionaries."""

@@ -13,9 +13,8 @@ from executor.arrow.context import Context
 from executor.arrow.kept_rows import Kept, KeptRows
 from executor.arrow.parameters import Cell, parameterized
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
-from optimizer.algebra.physical import NestedApply, PhysicalOperator, ReadSpool
+from optimizer.algebra.physical import NestedApply, ReadSpool
 from optimizer.algebra.plan import PlanNode
-from optimizer.algebra.traits import Alternative
 
 
 class Rerun:
@@ -57,7 +56,7 @@ class Rerun:
         if not outer and not volatile:
             return _Part(node, 0, False)
         op = node.op.map_scalars(lambda scalar: parameterized(scalar, self.cells))
-        return _Part(_copy(node, op, tuple(self._leaf(part) for part in inputs)), outer, volatile)
+        return _Part(node.rebuilt(op, tuple(self._leaf(part) for part in inputs)), outer, volatile)
 
     def _leaf(self, part: _Part) -> PlanNode:
         """The part as an input of something that is run again."""
@@ -67,7 +66,7 @@ class Rerun:
             return part.node
         kept = Kept(part.node)
         self._kept.append(kept)
-        return _copy(part.node, KeptRows(kept), ())
+        return part.node.rebuilt(KeptRows(kept), ())
 
 
 class _Part:
@@ -77,10 +76,3 @@ class _Part:
 
     def __init__(self, node: PlanNode, outer: ColumnSet, volatile: bool) -> None:
         self.node, self.outer, self.volatile = node, outer, volatile
-
-
-def _copy(node: PlanNode, op: PhysicalOperator, inputs: tuple[PlanNode, ...]) -> PlanNode:
-    alternative = node.alternative if len(inputs) == len(node.inputs) else Alternative((), node.alternative.delivered)
-    copied = PlanNode(op, inputs, node.columns, alternative, node.rows, node.local_cost, node.cost, node.group)
-    copied.id = node.id
-    return copied

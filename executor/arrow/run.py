@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -128,9 +129,10 @@ def execute(
     counters: Counters | None = None,
     tuning: Tuning | None = None,
     watch: Watch | None = None,
+    shares: Mapping[str, tuple[int, int]] = MappingProxyType({}),
 ) -> pa.RecordBatchReader:
     """The plan's rows as they come; nothing runs before the first batch is asked for. Under a `watch` it runs on a thread of its
-    own, so that it can be stopped at any time.
+    own, so that it can be stopped at any time. `shares`: tables of which but one part of so many is read.
 
     Dropping the reader stops the plan. Reading raises ExecutionError, which names the operator that failed. Raises CatalogError
     where the plan reads a table whose rows are not at hand.
@@ -141,7 +143,9 @@ def execute(
     run, tuning = _Run(counters, watch), tuning or Tuning()
     filters = RuntimeFilters() if tuning.filters else None
     encoded = encoded_texts(plan, columns, sources)
-    context = Context(columns, sources, counters, tuning, run.open_node, filters=filters, watch=watch, encoded=encoded)
+    context = Context(
+        columns, sources, counters, tuning, run.open_node, filters=filters, watch=watch, encoded=encoded, shares=shares
+    )
     batches = _readable(context.open(plan), plan, columns)
     return pa.RecordBatchReader.from_batches(context.schema(plan), batches if watch is None else watched(batches, watch))
 

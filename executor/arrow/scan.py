@@ -97,9 +97,9 @@ def _parquet(
 ) -> ScanParts:
     needed = node.columns | predicate_columns(scan.predicate)
     names = {c.id: c.source for c in scan.columns if needed >> c.id & 1}
-    files = context.once(node, lambda: ParquetFiles(_dataset(source, list(names.values()))))
+    files = context.once(node, lambda: ParquetFiles(_dataset(source, source.files, list(names.values()))))
     decoder = Decoder(scan.predicate, names, {id: context.columns[id].type for id in names}, context.schema(node), tests)
-    groups = files.row_groups(lambda zones: _split(scan, source, zones)[0])
+    groups = files.row_groups(lambda zones: _split(scan, source, zones)[0])[_share(scan, context)]
     for each in ranges:
         fewer = files.row_groups(partial(_bounds, each, names, source.schema), groups)
         each.skipped(sum(group.num_rows for group in groups) - sum(group.num_rows for group in fewer))
@@ -116,14 +116,18 @@ def _parquet(
 
 
 def _others(node: PlanNode, scan: Scan, source: TableSource, context: Context, tests: Sequence[RowTest]) -> ScanParts:
+    files = source.files[_share(scan, context)]
+    if not files:
+        return ScanParts(iter(()), None)
     pushed, local = _split(scan, source, {})
     ids = node.columns | predicate_columns(local)
     names = {c.id: c.source for c in scan.columns if ids >> c.id & 1}
     if source.format == "csv":
-        rows = _read_csv(source, names, ids, context)
+        rows = _read_csv(source, files, names, ids, context)
     else:
         needed = node.columns | predicate_columns(scan.predicate)
-        dataset = context.once(node, lambda: _dataset(source, [c.source for c in scan.columns if needed >> c.id & 1]))
+        wanted = [c.source for c in scan.columns if needed >> c.id & 1]
+        dataset = context.once(node, lambda: _dataset(source, files, wanted))
         rows = _read_dataset(dataset, names, ids, pushed, context)
     items = _with_errors(rows, source)
     if not local and not tests:
@@ -137,6 +141,12 @@ def _others(node: PlanNode, scan: Scan, source: TableSource, context: Context, t
         return (batch,)
 
     return ScanParts(items, work)
+
+
+def _share(scan: Scan, context: Context) -> slice:
+    """Which row groups, or files, of a table are read here."""
+    first, of = context.shares.get(scan.table, (0, 1))
+    return slice(first, None, of)
 
 
 def _bounds(range: Range, names: dict[ColumnId, str], schema: pa.Schema, zones: Zones) -> list[pc.Expression]:
@@ -197,10 +207,10 @@ def _limited(rows: Iterable[pa.RecordBatch], offset: int, limit: int) -> Batches
             return
 
 
-def _dataset(source: TableSource, names: list[str]) -> ds.Dataset:
+def _dataset(source: TableSource, files: Sequence[Path], names: list[str]) -> ds.Dataset:
     """The files, which have these columns."""
-    states = [os.stat(file) for file in source.files]
-    versions = tuple((str(file), s.st_ino, s.st_size, s.st_mtime_ns) for file, s in zip(source.files, states, strict=True))
+    states = [os.stat(file) for file in files]
+    versions = tuple((str(file), s.st_ino, s.st_size, s.st_mtime_ns) for file, s in zip(files, states, strict=True))
     dataset = _opened(versions, source.schema, "ipc" if source.format == "arrow" else "parquet")
     for fragment in dataset.get_fragments():
         _check_columns(fragment.path, fragment.physical_schema.names, names)
@@ -229,10 +239,12 @@ def _read_dataset(
             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
-def _read_csv(source: TableSource, names: dict[ColumnId, str], ids: ColumnSet, context: Context) -> Batches:
+def _read_csv(
+    source: TableSource, files: Sequence[Path], names: dict[ColumnId, str], ids: ColumnSet, context: Context
+) -> Batches:
     """An empty field is NULL."""
     schema = batch_schema(ids, context.columns)
-    for file in source.files:
+    for file in files:
         convert = pacsv.ConvertOptions(
             column_types={field.name: field.type for field in source.read_schema},
             include_columns=list(dict.fromkeys(names.values())),

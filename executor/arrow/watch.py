@@ -43,7 +43,7 @@ class Watch:
     """`progress` is called now and then while somebody waits, with the watch."""
 
     def __init__(self, limits: Limits | None = None, progress: Callable[[Watch], None] | None = None) -> None:
-        self._limits, self._progress = limits or Limits(), progress
+        self.limits, self._progress = limits or Limits(), progress
         self._held: dict[int, tuple[str, int]] = {}
         self._at_work: list[PlanNode] = []
         self._started = monotonic()
@@ -74,7 +74,7 @@ class Watch:
     def held(self, node: PlanNode, bytes: int) -> None:
         """`node` holds so many bytes now. Raises LimitReached when that is more than there may be."""
         self._held[node.id] = node.op.name, bytes
-        limit = self._limits.bytes
+        limit = self.limits.bytes
         total = sum(each for _, each in self._held.values())
         if limit is not None and total > limit:
             whole = "" if total == bytes else f" of {_size(total)} in all"
@@ -95,7 +95,7 @@ class Watch:
         """Raises LimitReached when the time is over."""
         if self._progress is not None:
             self._progress(self)
-        limit = self._limits.seconds
+        limit = self.limits.seconds
         if limit is not None and monotonic() - self._started > limit:
             holds = ", ".join(f"{name} holds {_size(bytes)}" for name, bytes in self._held.values() if bytes)
             text = f"{self.operator or 'the query'}: stopped after {limit:g} s (timeout)"

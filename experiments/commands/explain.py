@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from experiments.commands.inputs import Inputs, check_engine, query_inputs
+from experiments.commands.engines import engine_of, engine_options
+from experiments.commands.inputs import Inputs, query_inputs
 from experiments.commands.limits import limit_options
 from experiments.commands.output import format_of, say, text_width, write_json, write_text
 from optimizer.errors import SettingsError, Unsupported
@@ -20,14 +21,15 @@ FORMATS = ("text", "json", "svg")
 @click.option("--stage", default="plan", show_default=True, metavar="STAGE", help="bind, prepass, ..., memo, plan, or all.")
 @click.option("--format", "format", type=click.Choice(FORMATS), help="Default: what FILE's ending says, else text.")
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of standard output.")
-@click.option("--engine", type=click.Choice(["arrow", "spark"]), default="arrow", show_default=True, help="What the plan is for.")
 @click.option("--order-of", type=click.Choice(["duckdb", "postgres"]), help="With that system's join order, priced in our model.")
 @click.option("--postgres", metavar="DSN|FILE", help="Where that order is from: a database, or EXPLAIN as JSON.")
+@engine_options
 @limit_options
 @click.pass_obj
 def command(
     facts: dict[str, Any], /, inputs: Inputs, analyze: bool, stage: str, format: str | None, output: str | None, engine: str,
-    order_of: str | None, postgres: str | None, timeout: float | None, memory_limit: str | None,
+    order_of: str | None, postgres: str | None, timeout: float | None, memory_limit: str | None, master: str | None,
+    remote: str | None, conf: dict[str, str],
 ) -> None:  # fmt: skip
     """Show the plan of a query, and how it came about.
 
@@ -41,7 +43,6 @@ def command(
     planscope explain @mine.sql -d DIR --order-of postgres \\
         --postgres "host=localhost dbname=mine"
     """
-    check_engine(engine)
     format = format_of(output, format, FORMATS)
     if format == "json" and stage in ("memo", "all"):
         raise click.UsageError("--format json describes the plan or one stage before it; planscope memo has the memo as data")
@@ -56,7 +57,8 @@ def command(
     from executor.execution import limits
 
     allowed = limits(timeout, memory_limit)
-    session, sql = inputs.open(facts)
+    session, sql = inputs.open(facts, **({"cost_model": "spark"} if engine == "spark" else {}))
+    runs = engine_of(engine, master, remote, conf, session.settings.spark_nodes, inputs.quiet, inputs.sql)
     if analyze:
         session.check_rows()
     note = ""
@@ -70,7 +72,7 @@ def command(
         settings = session.settings.replace(join_order=found.order)
         facts["settings"] = settings.as_dict()
         session = Session(session.catalog, settings, (*session.program, linked_by(found.order)))
-    session.limits = allowed
+    session.limits, session.engine = allowed, runs
     try:
         explanation = session.explain(sql, analyze=analyze)
     except SettingsError as error:

@@ -189,11 +189,3 @@ def say_warnings(warnings: Sequence[str], quiet: bool) -> None:
     """What was not heeded, on standard error."""
     for warning in () if quiet else warnings:
         click.echo(clean_lines(f"warning: {warning}"), err=True)
-
-
-def check_engine(name: str) -> None:
-    """Raises Unsupported for an engine that this version does not have."""
-    from optimizer.errors import Unsupported
-
-    if name == "spark":
-        raise Unsupported("the spark engine is not part of this version", hint="--engine arrow runs the same query here")

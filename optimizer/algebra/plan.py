@@ -34,6 +34,13 @@ class PlanNode:
         self.rows, self.local_cost, self.cost, self.group = rows, local_cost, cost, group
         self.id = -1
 
+    def rebuilt(self, op: PhysicalOperator, inputs: tuple[PlanNode, ...]) -> PlanNode:
+        """The same node, of another operator or over other inputs. Over another number of them nothing is asked of these."""
+        alternative = self.alternative if len(inputs) == len(self.inputs) else Alternative((), self.alternative.delivered)
+        made = PlanNode(op, inputs, self.columns, alternative, self.rows, self.local_cost, self.cost, self.group)
+        made.id = self.id
+        return made
+
     def walk(self) -> Iterator[PlanNode]:
         """This node and all below it, parents first, left to right. Iterative."""
         stack = [self]

@@ -7,7 +7,7 @@
 A required trait is compared with a delivered one only after both were reduced in the context of one group: columns
 known constant or determined by the columns before them drop out, equivalent columns become one representative
 (Simmen, Shekita and Malkemus, SIGMOD 1996). Groupings beside orders: Neumann and Moerkotte, VLDB 2004. How rows lie on
-the nodes of a cluster is a trait of its own, see `distribution.py`.
+the nodes of a cluster is told by `executor/spark/places.py`.
 """
 
 from __future__ import annotations

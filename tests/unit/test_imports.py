@@ -58,6 +58,7 @@ FOLDERS = {
     "executor/what_if.py": "optimizer memo_viz",
     "executor/counting/of_catalog.py": "optimizer experiments.workloads",
     "executor/registered.py": "optimizer",
+    "executor/spark/placing.py": "optimizer.algebra optimizer.catalog optimizer.cost optimizer.errors",
     "memo_viz": "optimizer.algebra optimizer.errors optimizer.trace",
     "experiments": "optimizer executor memo_viz",
     "planscope": "optimizer executor memo_viz experiments",  # names only; nothing imports it

@@ -159,7 +159,7 @@ def _execution_columns(query: OptimizedQuery, repeats: int, analyze: bool) -> di
         counters = new_counters()
         for _ in reader(query, counters):
             pass
-        found = {id: actual for id, actual in actuals(query.plan, counters).items() if not actual.fewer}
+        found = {id: actual for id, actual in actuals(counters).items() if not actual.fewer}
         errors = [_q_error(node.rows, found[node.id].rows) for node in query.plan.walk() if node.id in found]
         row |= {"q_error_median": median(errors), "q_error_max": max(errors)}
     return row

@@ -1,0 +1,225 @@
+"""A query's plan as one Spark job.
+
+Each stage but the last is a DataFrame of parts (`moving.Part`). One that reads tables alone is an Arrow function over the numbers
+of its tasks; one that reads other stages groups their parts by task and is an Arrow function of each group. Spark sees parts
+come and go, and so splits, shuffles, retries and shows them as those of any job. The last stage runs in this process.
+
+Parts are grouped by a number that Spark's own hash sends to the partition of the task, so that no two tasks share one.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, lru_cache
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from executor.arrow.context import TableSource, Tuning
+from executor.arrow.counters import Counters
+from executor.arrow.failures import first_line
+from executor.arrow.run import execute
+from executor.arrow.watch import Stopped, Watch
+from executor.spark.moving import Part
+from executor.spark.placing import placed
+from executor.spark.stages import stages_of
+from executor.spark.task import Source, Work, add_counted, fill, run, sources_of
+from optimizer.algebra.columns import Columns
+from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.traits import Collation
+from optimizer.errors import ExecutionError, PlanscopeError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Stop = Callable[[], None]
+Collect = Callable[["SparkSession", "DataFrame", Stop], Sequence[Any]]
+TASK_BYTES = 128 << 20  # of the files that a task reads: where there are more, there are more tasks than run at a time
+_PARTS = "array<struct<task:int,stage:int,sender:int,part:int,content:binary>>"
+_INT = pa.int32()
+_ARROW_PARTS = pa.list_(pa.struct([("task", _INT), ("stage", _INT), ("sender", _INT), ("part", _INT), ("content", pa.binary())]))
+
+
+class SparkEngine:
+    """Runs plans on `spark`: a session, or what gives one when it is first needed; by default the session of the process.
+
+    `nodes`: tasks that run at a time, for costs, as the setting `spark_nodes` says. `tasks`: how many there are of a stage; by
+    default as many as run at a time, or more where files are large. `collect` gives the rows of a frame; it may tell how far it
+    is, and asks now and then whether to go on, which raises what ends it.
+    """
+
+    name = cost_model = "spark"
+
+    def __init__(
+        self,
+        spark: SparkSession | Callable[[], SparkSession] | None = None,
+        nodes: int = 4,
+        tasks: int | None = None,
+        collect: Collect = lambda spark, frame, go_on: frame.collect(),
+    ) -> None:
+        self._spark, self.nodes, self.tasks, self._collect = spark, nodes, tasks, collect
+
+    def shown(self, plan: PlanNode, order: Collation, columns: Columns) -> PlanNode:
+        """The plan with its exchanges. Raises Unsupported."""
+        return placed(plan, order, columns, self.nodes)
+
+    def execute(
+        self,
+        plan: PlanNode,
+        order: Collation,
+        columns: Columns,
+        sources: Mapping[str, TableSource],
+        counters: Counters | None = None,
+        tuning: Tuning | None = None,
+        watch: Watch | None = None,
+    ) -> pa.RecordBatchReader:
+        """The rows of a plan, by `order`, as `executor.arrow.run.execute` has them. The job runs when a batch is asked for. Each
+        task may hold what the watch allows."""
+        moved = placed(plan, order, columns, self.nodes)
+        *stages, last = stages_of(moved)
+        tables = sources_of(moved, sources)
+
+        @cache
+        def received() -> Sequence[Part]:
+            bytes = None if watch is None else watch.limits.bytes
+            works = [
+                Work(number, stage, self._tasks(tables), columns, tables, counters is not None, bytes)
+                for number, stage in enumerate(stages)
+            ]
+            try:
+                parts = self._run(works, last.inputs, (lambda: None) if watch is None else watch.go_on)
+            except (PlanscopeError, Stopped):
+                raise
+            except Exception as error:
+                raise ExecutionError(f"Spark failed: {first_line(error)}") from error
+            if counters is not None:
+                add_counted(counters, parts)
+            return parts
+
+        fill(last.plan, received)
+        return execute(last.plan, columns, tables, counters, tuning, watch)
+
+    def _tasks(self, tables: Mapping[str, Source]) -> int:
+        read = sum(file.stat().st_size for table in tables.values() if table.shared for file in table.files)
+        return self.tasks or max(self._parallelism(), -(-read // TASK_BYTES))
+
+    def _parallelism(self) -> int:
+        try:
+            return max(1, int(self._session.sparkContext.defaultParallelism))
+        except Exception:  # Spark Connect does not say
+            return self.nodes
+
+    @property
+    def _session(self) -> SparkSession:
+        from pyspark.sql import SparkSession
+
+        if self._spark is None:
+            self._spark = SparkSession.builder.getOrCreate()
+        return self._spark() if callable(self._spark) else self._spark
+
+    def _run(self, works: Sequence[Work], wanted: Sequence[int], go_on: Stop) -> list[Part]:
+        """What the stages `wanted` send to the last one."""
+        if not works:
+            return []
+        spark, frames = self._session, list["DataFrame"]()
+        readers = [number for work in works for number in work.stage.inputs] + list(wanted)
+        with _configured(spark, {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": str(works[0].tasks)}):
+            for work in works:
+                frame = _frame(spark, work, frames)
+                frames.append(frame.persist() if readers.count(work.number) > 1 else frame)
+            try:
+                return [Part(*row) for row in self._collect(spark, _union([frames[number] for number in wanted]), go_on)]
+            finally:
+                for number, frame in enumerate(frames):
+                    if readers.count(number) > 1:
+                        frame.unpersist()
+
+
+def _frame(spark: SparkSession, work: Work, frames: Sequence[DataFrame]) -> DataFrame:
+    """What the tasks of a stage send; `frames`: what those of earlier stages do."""
+    from pyspark.sql import functions as f
+
+    tasks = work.tasks if work.stage.parted else 1
+    if not work.stage.inputs:
+        first = f.arrow_udf(_first(work), _PARTS).asNondeterministic()
+        return spark.range(0, tasks, 1, tasks).select(f.explode(first("id")).alias("part")).select("part.*")
+    numbers = f.create_map(*(f.lit(each) for pair in enumerate(_spread(work.tasks)) for each in pair))
+    nothing = spark.range(0, tasks, 1, 1).selectExpr("cast(id as int) task", "-1 stage", "0 sender", "0 part", "x'' content")
+    sent = _union([*(frames[number] for number in work.stage.inputs), nothing])  # a task runs also where it gets nothing
+    then = f.arrow_udf(_then(work), _PARTS)
+    made = sent.groupBy(numbers[f.col("task")]).agg(then(*Part._fields).alias("parts"))
+    return made.select(f.explode("parts").alias("part")).select("part.*")
+
+
+def _first(work: Work) -> Callable[[pa.Array], pa.Array]:
+    """Of the numbers of tasks, what they send: for stages that receive nothing."""
+    packed = pickle.dumps(work)
+
+    def call(ids: pa.Array) -> pa.Array:
+        return pa.array([_rows(run(packed, task, ())) for task in ids.to_pylist()], _ARROW_PARTS)
+
+    call.__annotations__ = {"ids": pa.Array, "return": pa.Array}
+    return call
+
+
+def _then(work: Work) -> Callable[..., list[dict[str, Any]]]:
+    """Of the parts that were sent to a task, what it sends."""
+    packed = pickle.dumps(work)
+
+    def call(task: pa.Array, stage: pa.Array, sender: pa.Array, part: pa.Array, content: pa.Array) -> list[dict[str, Any]]:
+        columns = [column.to_pylist() for column in (task, stage, sender, part, content)]
+        return _rows(run(packed, columns[0][0], [Part(*values) for values in zip(*columns, strict=True)]))
+
+    call.__annotations__ = {**dict.fromkeys(Part._fields, pa.Array), "return": list}
+    return call
+
+
+def _rows(parts: Sequence[Part]) -> list[dict[str, Any]]:
+    return [part._asdict() for part in parts]
+
+
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    first, *others = frames
+    for each in others:
+        first = first.unionByName(each)
+    return first
+
+
+@contextmanager
+def _configured(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    before = {name: spark.conf.get(name, None) for name in settings}
+    try:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, old in before.items():
+            spark.conf.unset(name) if old is None else spark.conf.set(name, old)
+
+
+@lru_cache
+def _spread(tasks: int) -> tuple[int, ...]:
+    """For each task a number that Spark puts into the partition of that number, of so many."""
+    found: dict[int, int] = {}
+    for number in count():
+        found.setdefault(_spark_hash(number) % tasks, number)
+        if len(found) == tasks:
+            break
+    return tuple(found[task] for task in range(tasks))
+
+
+def _spark_hash(number: int) -> int:
+    """Spark's hash of an INT: MurmurHash3 (Appleby, public domain) of its four bytes, with 42 for a seed."""
+    mask = 0xFFFFFFFF
+    k = number * 0xCC9E2D51 & mask
+    k = (k << 15 | k >> 17) & mask
+    h = 42 ^ (k * 0x1B873593 & mask)
+    h = (h << 13 | h >> 19) & mask
+    h = (h * 5 + 0xE6546B64 & mask) ^ 4
+    h = (h ^ h >> 16) * 0x85EBCA6B & mask
+    h = (h ^ h >> 13) * 0xC2B2AE35 & mask
+    h ^= h >> 16
+    return h - (1 << 32) if h >> 31 else h

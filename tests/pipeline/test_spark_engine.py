@@ -1,0 +1,94 @@
+"""Plans in Spark's tasks: the rows, errors, counts and limits that they have in this process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from executor.session import Session
+from executor.spark.engine import SparkEngine, _spark_hash, _spread
+from experiments.workloads.queries import built_in_queries
+from optimizer.catalog.table import Catalog
+from optimizer.errors import ExecutionError
+from tests.reference.compare import assert_result, rows_of
+from tests.spark.conftest import shared_tpch
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["shared_tpch"]  # a fixture
+
+TWICE = """with t as (select o_custkey k, sum(o_totalprice) s from orders group by o_custkey)
+           select a.k, a.s, (select count(*) from t b where b.s > a.s) above from t a where a.k < 20 order by a.s desc"""
+ALIKE = """select n_name, count(*) n, max(c_acctbal) from customer join nation on c_nationkey = n_nationkey
+           where exists (select 1 from orders where o_custkey = c_custkey) group by n_name"""
+
+
+def test_the_hash_is_sparks_own(spark: SparkSession) -> None:
+    found = spark.range(-50, 50, 1, 1).selectExpr("cast(id as int) id", "hash(cast(id as int)) found").collect()
+    assert [_spark_hash(row.id) for row in found] == [row.found for row in found]
+    assert [_spark_hash(number) % 7 for number in _spread(7)] == list(range(7))
+
+
+@pytest.mark.parametrize("sql", ["tpch/q03", TWICE, ALIKE, "select 1 + 1"], ids=["q03", "twice", "alike", "no table"])
+def test_rows(shared_tpch: Catalog, spark: SparkSession, sql: str) -> None:
+    before = spark.conf.get("spark.sql.shuffle.partitions"), spark.conf.get("spark.sql.adaptive.enabled")
+    settings = {"cost_model": "spark", "ctes": "spool"}
+    there = Session(shared_tpch, settings, engine=SparkEngine(spark, tasks=5)).sql(sql).table
+    assert_result(rows_of(Session(shared_tpch, settings).sql(sql).table), rows_of(there), ())
+    assert before == (spark.conf.get("spark.sql.shuffle.partitions"), spark.conf.get("spark.sql.adaptive.enabled"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [query.name for query in built_in_queries() if query.name.startswith("tpch/")])
+def test_tpch(shared_tpch: Catalog, spark: SparkSession, name: str) -> None:
+    test_rows(shared_tpch, spark, name)
+
+
+def test_operators_are_counted(shared_tpch: Catalog, spark: SparkSession) -> None:
+    here, there = (Session(shared_tpch, {"runtime_filters": False}, engine=each) for each in (SparkEngine(spark), SparkEngine()))
+    sql = "select c_nationkey, count(*) from customer where c_acctbal > 0 group by c_nationkey order by 2"
+    found = here.explain(sql, analyze=True)
+    assert found.actual is not None
+    rows = {node.op.name: found.actual[node.id].rows for node in found.plan.root.walk()}
+    expected = len(Session(shared_tpch).sql("select 1 from customer where c_acctbal > 0").table)
+    assert rows["table_scan"] == expected
+    assert rows["sort"] == 25
+    assert there.explain(sql).text.startswith(" ")  # nothing runs, so no session is asked for
+
+
+def test_an_error_is_the_operators(shared_tpch: Catalog, spark: SparkSession) -> None:
+    session = Session(shared_tpch, engine=SparkEngine(spark))
+    with pytest.raises(ExecutionError, match=r"^(project_rows|partial_groups): 'Customer#\d+' cannot be read as int32$"):
+        session.sql("select sum(cast(c_name as int)) from customer")
+    assert session.sql("select count(*) from nation").table.to_pylist() == [{"count_star()": 25}]
+
+
+def test_a_task_may_hold_so_much(shared_tpch: Catalog, spark: SparkSession) -> None:
+    session = Session(shared_tpch, engine=SparkEngine(spark), memory_limit="20KB")
+    with pytest.raises(ExecutionError, match=r"^hash_aggregate: it holds .* \(memory limit\)$"):
+        session.sql("select o_custkey, count(*) from orders group by o_custkey")
+
+
+def test_what_spark_fails_at_is_said(shared_tpch: Catalog) -> None:
+    def gone() -> SparkSession:
+        class Gone:
+            def __getattr__(self, name: str) -> object:
+                raise RuntimeError("no Java\nat Main.java:1")
+
+        return Gone()  # type: ignore[return-value]
+
+    with pytest.raises(ExecutionError, match=r"Spark failed: no Java$"):
+        Session(shared_tpch, engine=SparkEngine(gone)).sql("select count(*) from nation")
+
+
+def test_the_command() -> None:
+    words = [sys.executable, "-m", "experiments", "run", "select count(*) n from nation", "-d", "tpch:0.01", "--format", "csv"]
+    done = subprocess.run([*words, "--engine", "spark", "--master", "local[1]"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, '"n"\n25\n'), done.stderr
+    done = subprocess.run([*words, "--master", "local[1]"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "--master says where Spark runs: it needs --engine spark" in done.stderr

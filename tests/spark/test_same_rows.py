@@ -1,0 +1,95 @@
+"""A plan in many tasks gives the rows that it gives in one process: TPC-H, TPC-DS, and random queries with DuckDB beside."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import strategies as st
+
+from executor.session import Session
+from experiments.workloads.data import open_data
+from experiments.workloads.queries import built_in_queries, resolve_sql
+from optimizer.catalog.table import Catalog
+from optimizer.errors import NoPlan
+from tests.differential.datasets import dataset
+from tests.differential.test_random_queries import ANY_WAY, STATEMENTS, TWICE_THE_SAME, Engines, try_queries
+from tests.reference.compare import assert_result, rows_of
+from tests.spark.conftest import copied
+from tests.spark.tasks import Tasks, in_row_groups
+
+TPCH = [query.name for query in built_in_queries() if query.name.startswith("tpch/")]
+TPCDS = [query.name for query in built_in_queries() if query.name.startswith("tpcds/")]
+QUERIES = st.one_of(STATEMENTS, STATEMENTS, TWICE_THE_SAME)
+
+
+def assert_same(catalog: Catalog, name: str, settings: dict[str, Any], tasks: int, nodes: int) -> None:
+    sql = resolve_sql(name)
+    one = Session(catalog, settings).sql(sql).table
+    many = Session(catalog, settings, engine=Tasks(tasks, nodes)).sql(sql)
+    assert many.table.schema == one.schema
+    assert_result(rows_of(one), rows_of(many.table), ())
+    order = [key.column for key in many.explanation.query.order]
+    keys = [i for i, output in enumerate(many.explanation.query.outputs) if output.id in order]
+    assert [[row[i] for i in keys] for row in rows_of(many.table)] == [[row[i] for i in keys] for row in rows_of(one)]
+
+
+@pytest.mark.parametrize("name", TPCH)
+def test_tpch(shared_tpch: Catalog, name: str) -> None:
+    assert_same(shared_tpch, name, {"cost_model": "spark"}, 3, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings",
+    [{"decorrelate": "none"}, {"cost_model": "arrow", "common_parts": "always"}, {"disable": ("join_to_hash_join",)}],
+    ids=lambda each: "-".join(each),
+)
+@pytest.mark.parametrize("name", TPCH)
+def test_tpch_by_other_plans(shared_tpch: Catalog, name: str, settings: dict[str, Any]) -> None:
+    assert_same(shared_tpch, name, {"cost_model": "spark", **settings}, 5, 16)
+
+
+@pytest.fixture(scope="module")
+def shared_tpcds(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    return copied(open_data("tpcds:0.01"), tmp_path_factory.mktemp("tpcds"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TPCDS)
+def test_tpcds(shared_tpcds: Catalog, name: str) -> None:
+    assert_same(shared_tpcds, name, {"cost_model": "spark"}, 4, 8)
+
+
+class InTasks(Engines):
+    """The same with planscope's plans in so many tasks, as the number of the dataset says; 16 nodes make moving cheap."""
+
+    def __init__(self, data: Any, index: int) -> None:
+        super().__init__(data._replace(folder=in_row_groups(data.folder, 5)))
+        self.engine = Tasks(1 + index % 5, (1, 4, 16)[index % 3])
+
+    def optimized(self, sql: str, settings: dict[str, Any]) -> pa.Table:
+        try:
+            return Session(self.catalog, settings, engine=self.engine).sql(sql).table
+        except NoPlan:
+            return Session(self.catalog, engine=self.engine).sql(sql).table
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
+    root: Path = tmp_path_factory.mktemp("in_tasks")
+    return functools.cache(lambda index: InTasks(dataset(root, index), index))
+
+
+def test_random_queries(pool: Callable[[int], Engines]) -> None:
+    try_queries(pool, 4000, 80, QUERIES, ANY_WAY)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(8))
+def test_many_random_queries(pool: Callable[[int], Engines], part: int) -> None:
+    try_queries(pool, 4001 + part, 400, QUERIES, ANY_WAY)
