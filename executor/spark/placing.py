@@ -140,7 +140,7 @@ class _Placing:
                 for place in (ONE, *self._together(inputs[0], partition)):
                     yield place, (place,), False
                 if isinstance(op, HashAggregate):
-                    yield self._hashed(partition), (ANY,), True
+                    yield from ((place, (ANY,), True) for place in dict.fromkeys((ONE, self._hashed(partition))))
             case HashGroupingSets():
                 yield ONE, (ONE,), False
                 yield ONE, (ANY,), True
