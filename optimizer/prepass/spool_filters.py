@@ -13,14 +13,12 @@ Source  El-Helw, Raghavan, Soliman et al., Optimization of Common Table Expressi
 
 from __future__ import annotations
 
-from collections import Counter
-
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.ctes import references
 from optimizer.algebra.logical import Filter
 from optimizer.algebra.predicates import conjunction, junction, predicate_scalar
 from optimizer.algebra.rebuild import renamed_scalar
-from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.algebra.spools import CteReference
 from optimizer.algebra.trees import Tree, postorder
 
@@ -32,20 +30,25 @@ class Readers:
 
     def __init__(self) -> None:
         self._columns: dict[int, ColumnSet] = {}
-        self._filters: dict[int, list[Predicate]] = {}
-        self._count: Counter[int] = Counter()
+        self._filters: dict[int, dict[Scalar, None]] = {}
+        self._whole: set[int] = set()  # spools of which somebody reads all rows
 
     def add(self, part: Tree) -> None:
         if not part.has_reference:
             return
         for reference in references(part):
-            self._count[reference.spool] += 1
             read = column_set(column.source for column in reference.columns)
             self._columns[reference.spool] = self._columns.get(reference.spool, 0) | read
-        for node in postorder(part):
-            match node:
-                case Tree(Filter() as op, (Tree(CteReference() as reference),)) if kept := _of_spool(op.predicate, reference):
-                    self._filters.setdefault(reference.spool, []).append(kept)
+        if isinstance(part.op, CteReference):
+            self._whole.add(part.op.spool)
+        for node in postorder(part):  # a reference may have several readers, one of them without a filter
+            for child in node.inputs:
+                if isinstance(child, Tree) and isinstance(child.op, CteReference):
+                    kept = _of_spool(node.op.predicate, child.op) if isinstance(node.op, Filter) else ()
+                    if kept:
+                        self._filters.setdefault(child.op.spool, {})[predicate_scalar(kept)] = None
+                    else:
+                        self._whole.add(child.op.spool)
 
     def columns(self, spool: int) -> list[ColumnId] | None:
         """The columns of a spool that somebody reads, None where nobody reads it."""
@@ -53,9 +56,8 @@ class Readers:
 
     def filter(self, spool: int) -> Predicate:
         """TRUE for every row of a spool that some reader keeps, in the spool's columns; empty where all rows are read."""
-        kept = self._filters.get(spool, [])
-        different = list(dict.fromkeys(map(predicate_scalar, kept)))
-        if len(kept) < self._count[spool] or not 0 < len(different) <= MOST:
+        different = list(self._filters.get(spool, ()))
+        if spool in self._whole or not 0 < len(different) <= MOST:
             return ()
         return conjunction([junction("or", different)])
 
