@@ -111,7 +111,7 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float,
     if not search["proven"]:
         least, gap = search.get("lower_bound", 0.0), search.get("gap")
         why = search.get("budget") or search.get("heuristic") or "a gap or epsilon ended the search"
-        proof = f"not proven: {why}; no plan costs less than {number(least)}"
+        proof = f"not proven: {why}" + (f"; no plan costs less than {number(least)}" if least else "")
         proof += f", so it is at most {100 * gap:.3g} % above the optimum" if gap is not None and gap < 10 else ""
     fired = sum(search["rules_fired"].values())
     parts = [

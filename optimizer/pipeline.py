@@ -148,7 +148,7 @@ class Optimizer:
         query.memo = Memo(figures, trace, bound.columns.label)
         query.engine = new_search(query.memo, self.rules, context, self.cost, trace)
         if lost:
-            query.engine.counters.proven, query.engine.counters.heuristic = False, lost
+            query.engine.counters.narrow(lost)
         goal = query.engine.run(settle_choices(tree, bound.columns), TraitSet(bound.order))
         query.plan = extract(query.engine, goal)
         if settings.join_order and not query.engine.counters.proven:  # what a budget left may be the query as written

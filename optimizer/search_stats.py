@@ -16,9 +16,9 @@ class SearchStats:
     """The figures of a finished search; `as_dict` is the `search` object of `explain --format json`.
 
     `groups`, `goals`: with the sets of relations that have no group; `joins_enumerated`: pairs of inputs joined, each once;
-    `regions`: by how they were searched (expand, table, tasks, one order); `lower_bound`: no plan costs less; `gap`: how much
-    dearer the plan can be, as a fraction, None where nothing is known; `forced`: the join order that was asked for;
-    `budget`: the one that ended the search, if so.
+    `regions`: by how they were searched (expand, table, tasks, one order); `lower_bound`: no plan costs less, 0 where plans were
+    left out beforehand; `gap`: how much dearer the plan can be, as a fraction, None where nothing is known; `forced`: the join
+    order that was asked for; `budget`: the one that ended the search, if so.
     """
 
     groups: int
@@ -61,8 +61,8 @@ def search_stats(search: Search, prepass_converged: bool = True) -> SearchStats:
     pairs = sum(region.pairs for region in regions.made)
     for group in groups:
         pairs += len({frozenset(map(memo.find, e.inputs)) for e in group.logical if isinstance(e.op, Join)})
-    lower = memo.groups[root.group].lower
-    if counters.proven or root.status is not Status.OPTIMAL:
+    lower = 0.0 if counters.narrowed else memo.groups[root.group].lower
+    if not counters.narrowed and (counters.proven or root.status is not Status.OPTIMAL):
         lower = max(lower, min(root.lower, root.best_cost))
     return SearchStats(
         groups=len(groups) + sets,

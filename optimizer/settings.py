@@ -114,7 +114,11 @@ class Settings:
         ("auto", "table", "tasks"),
     )
     exact_mixed_below: int = _knob(7, "adaptive: so are fewer joins of several kinds (outer, semi, anti) than this")
-    exact_mixed_sets: int = _knob(200, "adaptive: and regions of them with at most this many connected sets")
+    exact_mixed_sets: int = _knob(
+        200,
+        "adaptive: and regions of them with at most this many connected sets; of larger ones the inner joins are a region, with "
+        "left joins above it, and the other joins stay where they are, which is not called proven",
+    )
     linearized_up_to: int = _knob(100, "adaptive: larger regions use linearized DP up to this many relations, GOO-DP beyond")
     expand_joins: int = _knob(
         4, "regions of up to this many relations are expanded for built-in rules that look into joins, such as eager aggregation"

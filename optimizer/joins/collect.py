@@ -2,9 +2,10 @@
 
     (A ⋈p B) ⋈q C  ≡  JoinGraph[p ∧ q](A, B, C)            inner joins; a conjunct over one input becomes a filter on it
     (A ⋈p B) ⟕q C  ≡  RegionGraph[p, q](A, B, C)            joins of several kinds
+    (A ⟕q B) ⋈p C  ≡  (A ⋈p C) ⟕q B                         where several kinds are too many: then all inner joins are one region
 
 Guards  a join with a conjunct that is volatile or may raise stays out of join graphs, and bounds them; what region graphs do
-        with it, `operator_tree` says
+        with it, `operator_tree` says. A left join goes above inner ones that do not read its right side
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter
 from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.predicates import conjunction, predicate_columns
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Node, Tree, postorder
@@ -31,9 +32,12 @@ _Inner: TypeAlias = tuple[list[Node], list[Scalar]]  # what a region of inner jo
 def collect_join_graphs(root: Tree, mixed: Callable[[JoinRegion], bool]) -> Tree:
     """The tree with every maximal region of reorderable joins as one operator. Iterative.
 
-    `mixed`: whether a region of several kinds is to be ordered as a whole; if not, only its inner joins are.
+    `mixed`: whether a region of several kinds is to be ordered as a whole; if not, its inner joins are, below its left joins.
     """
-    regions = _mixed_regions(root, mixed)
+    refused: list[JoinRegion] = []
+    regions = _mixed_regions(root, mixed, refused)
+    if refused and (above := left_joins_above(root)) is not root:
+        return collect_join_graphs(above, mixed)
     kept, inner_regions = _kept(root, regions)
     built: dict[int, Node] = {}
     for node in postorder(root):
@@ -76,8 +80,43 @@ def _kept(root: Tree, regions: dict[int, tuple[JoinRegion, Tree]]) -> tuple[set[
     return kept, inner_regions
 
 
-def _mixed_regions(root: Tree, mixed: Callable[[JoinRegion], bool]) -> dict[int, tuple[JoinRegion, Tree]]:
-    """Maximal regions of joins that are not all inner, by their topmost join, as far as `mixed` takes them."""
+def left_joins_above(root: Tree) -> Tree:
+    """The tree with left joins above the inner joins of their left sides; itself where there is nothing to do. Iterative."""
+    built: dict[int, Node] = {}
+    for node in postorder(root):
+        if isinstance(node, Tree):
+            inputs = tuple(built[id(child)] for child in node.inputs)
+            join = _reorderable(node)
+            same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
+            built[id(node)] = (node if same else node.with_inputs(inputs)) if join is None else _above(node, join, inputs)
+        else:
+            built[id(node)] = node
+    return tree_of(built[id(root)])
+
+
+def _above(node: Tree, join: Join, inputs: tuple[Node, ...]) -> Tree:
+    """An inner join over `inputs`, below those left joins of theirs whose right sides it does not read."""
+    read = predicate_columns(join.predicate)
+    sides, lifted = list(inputs), list[tuple[Join, Node]]()
+    for number in (0, 1) if join.predicate else ():
+        while isinstance(side := sides[number], Tree) and isinstance(left := side.op, Join) and left.kind is JoinKind.LEFT:
+            if read & side.inputs[1].columns or any(s.volatile for s in left.predicate):
+                break
+            lifted.append((left, side.inputs[1]))
+            sides[number] = side.inputs[0]
+    if not lifted and all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
+        return node
+    result = Tree(join, tuple(sides))
+    for left, right in reversed(lifted):
+        result = Tree(left, (result, right))
+    return result
+
+
+def _mixed_regions(
+    root: Tree, mixed: Callable[[JoinRegion], bool], refused: list[JoinRegion]
+) -> dict[int, tuple[JoinRegion, Tree]]:
+    """Maximal regions of joins that are not all inner, by their topmost join, as far as `mixed` takes them; `refused` gets the
+    others."""
     found: dict[int, tuple[JoinRegion, Tree]] = {}
     stack: list[Node] = [root]
     while stack:
@@ -88,9 +127,12 @@ def _mixed_regions(root: Tree, mixed: Callable[[JoinRegion], bool]) -> dict[int,
         below = _below_inner_joins(node)
         if below is None:
             region = JoinRegion(node)
-            if len(region.leaves) > 2 and not region.inner_only and mixed(region):
-                found[id(node)] = (region, node)
-                below = list(region.leaves)
+            if len(region.leaves) > 2 and not region.inner_only:
+                if mixed(region):
+                    found[id(node)] = (region, node)
+                    below = list(region.leaves)
+                else:
+                    refused.append(region)
         stack += node.inputs if below is None else below
     return found
 

@@ -16,8 +16,9 @@ class Counters:
     - `limit`: one dropped because an input has no plan within what is left of the limit;
     - `dominated`: splits, searched by tasks, without a merge join because a hash join never costs more: no bound skips it.
 
-    `reopened`: how often goals were opened again, by reason. `heuristic`: why a region was not searched exactly, if so. `budget`:
-    which one ended the search, if so, and what fired most. `ways`: how many were listed. `sets`: those of the tables of regions.
+    `reopened`: how often goals were opened again, by reason. `heuristic`: why a region was not searched exactly, if so.
+    `narrowed`: it is because plans were left out beforehand, so that bounds hold among the others only. `budget`: which one ended
+    the search, if so, and what fired most. `ways`: how many were listed. `sets`: those of the tables of regions.
     """
 
     def __init__(self) -> None:
@@ -30,6 +31,11 @@ class Counters:
         self.goals_opened = 0
         self.reopened: Counter[str] = Counter({"limit": 0, "new expressions": 0})
         self.heuristic = ""
+        self.narrowed = False
         self.budget = ""
         self.cycles = 0
         self.proven = True
+
+    def narrow(self, why: str) -> None:
+        """Plans were left out before the search began."""
+        self.proven, self.heuristic, self.narrowed = False, why, True

@@ -20,6 +20,7 @@ from optimizer.algebra.logical import Aggregate, Scan
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.region_graph import RegionGraph
+from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.cost.joins import JoinCosts
@@ -52,6 +53,10 @@ class Method(StrEnum):
 
 
 _RAISING = "whose condition may raise"
+_REGROUPING = (  # rules that change the order of two joins
+    "join_associate", "join_associate_left", "join_associate_reverse", "join_exchange_full", "join_exchange_inner",
+    "join_exchange_left", "join_exchange_semi",
+)  # fmt: skip
 
 
 class Decision(NamedTuple):
@@ -81,7 +86,9 @@ class Regions(OfSearch):
         order = search.context.settings.join_order
         self._order = read_join_order(order) if order else None
         self._mixed = PARTITIONING[1] in rules.bits
+        self._too_many: set[Predicate] = set()  # of joins that are not inner, in regions too large to be ordered as a whole
         self._bit = rules.bits.get(PARTITION, 0)
+        self._regrouping = sum(rules.bits.get(name, 0) for name in _REGROUPING)
         joins = rules.joins
         known = joins <= {JoinToHashJoin, JoinToMergeJoin, JoinToNestedLoopJoin}
         self._costs: JoinCosts | None = search.linear.join_costs() if known and search.linear is not None else None
@@ -94,8 +101,7 @@ class Regions(OfSearch):
             raise SettingsError("join_order needs the rule partition_joins, which is off")
         collected = collect_join_graphs(tree, self._takes) if self._enabled else tree
         if not self._enabled and not self.search.context.settings.cross_products and _crosses(tree):
-            counters = self.search.counters
-            counters.proven, counters.heuristic = False, "cross products stay where they are without cross_products=true"
+            self.search.counters.narrow("cross products stay where they are without cross_products=true")
         if self._order is not None:
             context = self.search.context
             placed = place_order(self._order, collected, context.settings.cross_products)
@@ -111,7 +117,10 @@ class Regions(OfSearch):
             return True
         if settings.enumeration != "adaptive" or len(region.leaves) < settings.exact_mixed_below:
             return True
-        return count_connected_sets(region.graph, settings.exact_mixed_sets) <= settings.exact_mixed_sets
+        if count_connected_sets(region.graph, settings.exact_mixed_sets) <= settings.exact_mixed_sets:
+            return True
+        self._too_many |= {each.predicate for each in region.operators if each.operator.kind is not JoinKind.INNER}
+        return False
 
     def decide(self, splits: bool = True) -> None:
         """Decide for each join graph of the query, which has just been inserted. `splits`: the driver needs no expressions."""
@@ -120,11 +129,15 @@ class Regions(OfSearch):
         self._forms = by_cost and search.memo.merges > 0  # trees of a choice have become one group
         for group in search.memo.groups:
             graphs = [mexpr for mexpr in group.logical if isinstance(mexpr.op, JoinGraph)]
+            for mexpr in group.logical:
+                if isinstance(mexpr.op, Join) and mexpr.op.predicate in self._too_many:
+                    mexpr.barred |= self._regrouping
+                    search.counters.narrow("joins of several kinds are too many to be tried in other orders")
             for mexpr in graphs:
                 decision = self.wholes[mexpr] = self._decision(mexpr, len(graphs) > 1)
                 search.open_splits |= decision.open
                 if decision.lost:
-                    search.counters.proven, search.counters.heuristic = False, decision.lost
+                    search.counters.narrow(decision.lost)
                 if splits and decision.method is not Method.EXPAND:
                     mexpr.barred |= self._bit  # rules do not see its splits
                 if search.trace is not None:
@@ -161,7 +174,7 @@ class Regions(OfSearch):
             why = f"another join {beside} may change places with these"
         elif small and n < settings.expand_joins and self._below_grouped(mexpr):
             why = "an aggregate between these and another join may be pulled up"
-        if why and n <= settings.expand_joins:
+        if why and n <= settings.expand_joins and not (beside and self._too_many):
             return Decision(Method.EXPAND, why, open=beside == _RAISING)
         if several or lookups or self._forms or beside:
             how = "as lookups" if lookups else "beside others of the same rows" if several else "as parts of other forms"

@@ -1,0 +1,75 @@
+"""Regions of several kinds of joins that are too large to be ordered as a whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical_joins import Join
+from optimizer.algebra.trees import Tree, postorder
+from optimizer.joins.collect import left_joins_above
+from optimizer.pipeline import OptimizedQuery, Optimizer
+from optimizer.settings import Settings
+from optimizer.sql.bind import bind
+from tests.search.stored_tables import catalog, table
+
+TABLES = catalog(
+    table("big", 300_000, {"k": 1000, "id": 300_000}),
+    *(table(name, 1000, {"k": 1000, "v": 40}, key="k") for name in "abcdefghijkl"),
+)
+TOO_MANY = Settings(exact_mixed_below=2, exact_mixed_sets=1, expand_joins=0)
+FEW = Settings(exact_mixed_below=20)
+
+
+def test_where_the_left_join_is_written_decides_nothing() -> None:
+    joins = ["join b on b.k = big.k", "left join c on c.k = big.k", "join d on d.k = b.v", "join e on e.k = d.v"]
+    texts = [
+        " ".join(["select big.id, c.v from big", *joins[1:place], joins[0], *joins[place:], "where e.v = 3"])
+        for place in range(1, 3)
+    ]
+    texts.append(" ".join(["select big.id, c.v from big", joins[0], *joins[2:], joins[1], "where e.v = 3"]))
+    found = [Optimizer(TABLES, TOO_MANY).optimize(sql) for sql in texts]
+    best = Optimizer(TABLES, FEW).optimize(texts[0])
+    assert best.search.proven
+    assert [query.cost for query in found] == pytest.approx([best.cost] * 3)
+    assert not any(query.search.proven for query in found)
+
+
+def test_no_bound_is_told_of_plans_that_were_left_out() -> None:
+    """A left join that has to stay below: the optimum may be another order."""
+    sql = "select big.id from big left join c on c.k = big.k join d on d.k = coalesce(c.v, big.k) join e on e.k = big.id"
+    query = Optimizer(TABLES, TOO_MANY).optimize(sql)
+    assert not query.search.proven
+    assert query.search.lower_bound == 0.0
+    assert query.search.gap is None
+
+
+def test_a_star_of_left_joins_is_left_as_it_is() -> None:
+    def planned(names: str) -> OptimizedQuery:
+        columns = " + ".join(f"{name}.v" for name in names)
+        joins = " ".join(f"left join {name} on {name}.k = big.k" for name in names)
+        return Optimizer(TABLES).optimize(f"select big.id, {columns} from big {joins}")
+
+    query, small = planned("abcdefghijkl"), planned("abcdefg")
+    assert not query.search.proven
+    assert small.search.proven
+    assert query.search.mexprs_logical < 2 * small.search.mexprs_logical
+
+
+@pytest.mark.parametrize(
+    ("joins", "kinds"),
+    [
+        ("big left join a on a.k = big.k join b on b.k = big.k", "inner left"),
+        ("b join (big left join a on a.k = big.k) on b.k = big.k", "inner left"),
+        ("big left join a on a.k = big.k left join c on c.k = big.k join b on b.k = big.k", "inner left left"),
+        ("big left join a on a.k = big.k join b on b.k = a.v or a.v is null", "left inner"),  # it reads the right side
+        ("big left join a on a.k = big.k and random() < 0.5 join b on b.k = big.k", "left inner"),
+        ("big left join a on a.k = big.k join b on b.k = big.k // a.k or a.k is null", "left inner"),
+        ("big left join a on a.k = big.k cross join b", "left inner"),
+    ],
+)
+def test_left_joins_go_above_inner_ones(joins: str, kinds: str) -> None:
+    tree = left_joins_above(bind(f"select 1 from {joins}", TABLES).tree)
+    found = [node.op.kind for node in postorder(tree) if isinstance(node, Tree) and isinstance(node.op, Join)]
+    assert found == [JoinKind(kind) for kind in kinds.split()]
+    assert left_joins_above(tree) is tree
