@@ -26,6 +26,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from optimizer.algebra.columns import union
 from optimizer.cost.joins import JoinCosts
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
@@ -56,11 +57,14 @@ class Beside(NamedTuple):
 
 class Starts(NamedTuple):
     """The relations that have a column by which an order may begin: `shared`, where a column of another relation equals it, so
-    that a merge join may keep the order; `alone`, the others; and those of both that may have it without a sort, `free`."""
+    that a merge join may keep the order; `alone`, the others. `free`: those of both of which sets may have it for nothing, all of
+    them or, where `whole`, those of such relations only. `costs`: what relations, by number, cost at least in such an order."""
 
     shared: Relations
     alone: Relations
     free: Relations
+    whole: bool = False
+    costs: tuple[tuple[int, float], ...] = ()
 
 
 class SetTable:
@@ -96,8 +100,10 @@ class SetTable:
         self._fixed: Costs = costs.start + costs.out * rows  # what every join of a set costs, however it is made
         self._sort = costs.start + rows * (costs.sort + costs.compare * np.log2(rows + 1.0))  # at least, by one key
         self._sorted = sets & sorted_leaves != 0
+        self._sorted_leaves = sorted_leaves
+        self._merged_at: dict[int, float] = {}
         self._ordered: dict[Starts, Costs] = {}
-        self._passes: dict[tuple[Relations, Relations, Relations], Costs] = {}
+        self._passes: dict[Starts, Costs] = {}
         self._levels: dict[int, Beside] = {}
         self._costed: list[Costs] = []  # of each size what the splits cost without merge joins
         self.best = np.full(len(sets), np.inf)
@@ -121,27 +127,43 @@ class SetTable:
         to nothing more."""
         known = self._ordered.get(starts)
         if known is None:
-            shared, alone, free = starts
             if self._constants:  # a constant key says nothing: any merge join may keep an order
-                known = self._begun(shared | alone, -1, free)
+                known = self._begun(starts.shared | starts.alone, -1, starts)
             else:
-                known = np.minimum(self._begun(shared, shared, free), self._begun(alone, 0, free))
+                known = np.minimum(self._begun(starts.shared, starts.shared, starts), self._begun(starts.alone, 0, starts))
             self._ordered[starts] = known
         return known
 
-    def _begun(self, leading: Relations, keyed: Relations, free: Relations) -> Costs:
+    def _begun(self, leading: Relations, keyed: Relations, starts: Starts) -> Costs:
         """`ordered` for plans whose order begins with a column of the relations `leading`; merge joins keep it that have their
         key on both sides in relations `keyed` (-1: all)."""
-        known = self._passes.get((leading, keyed, free & leading))
+        begun = starts._replace(shared=leading, alone=keyed, free=starts.free if starts.whole else starts.free & leading)
+        known = self._passes.get(begun)
         if known is None:
             sets = self.splits.sets
             known = np.where(sets & leading != 0, self.best + self._sort, np.inf)
             if leading:
-                known = np.where(sets & leading & free != 0, self.best, known)
+                free = sets & ~starts.free == 0 if starts.whole else sets & leading & starts.free != 0
+                known = np.where(free & (sets & leading != 0), self.best, known)
+                for number, cost in starts.costs:
+                    if leading >> number & 1:
+                        known[number] = min(known[number], cost)
                 for number, level in enumerate(self.splits.levels):
                     self._keep(level, known, self._of_level(number), keyed)
-            self._passes[leading, keyed, free & leading] = known
+            self._passes[begun] = known
         return known
+
+    def learn(self, costs: dict[int, float]) -> None:
+        """Relations, by number, cost at least so much in whatever order a merge join asks of them. Where such joins may be the
+        cheapest the table is filled already."""
+        if self.methods.merge or self._constants or costs == self._merged_at:
+            return
+        self._merged_at = costs
+        others = union(1 << number for number in costs)
+        self._sorted = self.splits.sets & self._sorted_leaves & ~others != 0
+        self._some = None
+        for kept in (self._ordered, self._passes, self._levels):
+            kept.clear()
 
     def bounds(self, s: Relations, starts: Starts) -> tuple[Sets, Sets, Costs]:
         """The parts of all splits of a set, and what a plan through each costs at least, in an order (see `ordered`) or, where no
@@ -169,6 +191,8 @@ class SetTable:
     def _some_order(self) -> Costs:
         if self._some is None:
             some = np.where(self._sorted, self.best, self.best + self._sort)
+            for number, cost in self._merged_at.items():
+                some[number] = min(some[number], cost)
             for level in self.splits.levels:
                 self._keep(level, some, self._beside(level, some))
             self._some = some

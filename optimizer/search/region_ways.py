@@ -49,6 +49,15 @@ class RegionWays(SetGoals):
             self.begun = True
             if all(leaf.settled for leaf in self.leaf_goals):
                 self.start(self)
+        if wanted := self.order_goals(goal.required):
+            unsettled = [each for each in wanted if not each.settled and each.status not in (Status.IMPOSSIBLE, Status.OPEN)]
+            if unsettled and goal not in self._asked:
+                self._asked.add(goal)
+                search.ask(goal, limit)
+                for each in reversed(unsettled):
+                    search.ask(each)
+                return False
+            self.learn(goal.required)
         return True
 
     def ways(self, search: SearchContext, goal: Goal) -> tuple[list[Way], float]:
