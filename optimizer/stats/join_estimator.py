@@ -94,7 +94,8 @@ class JoinEstimator(ABC):
             alone = self._alone(op, props, part, right)
             times = alone.rows / part.rows if part.rows else 1.0
             added = {c: f for c, f in alone.columns.items() if c not in part.columns}
-            known = RelationStats(first.rows * times, {**first.columns, **added}, first.base_rows, props.keys)
+            stored = first.base_rows * alone.base_rows / part.base_rows if part.base_rows else first.base_rows
+            known = RelationStats(first.rows * times, {**first.columns, **added}, stored, props.keys)
             known.distinct, known.props = first.distinct, props
             self._changed[op, read, part.predicate, right] = known
         return known
@@ -112,17 +113,19 @@ class JoinEstimator(ABC):
                 figures = {**left.columns, op.mark: mark_figures(share, op.predicate, left, right)}
                 return RelationStats(left.rows, figures, left.base_rows, props.keys)
             figures = {**left.columns, **{c: f.with_nulls(1.0 - share) for c, f in right.columns.items()}}
-            return RelationStats(left.rows, figures, keys=props.keys)
+            return RelationStats(left.rows, figures, left.base_rows, props.keys)
         inner = self.inner_region(*inner_parts((left, right), op.predicate), props)
-        left_unmatched = max(0.0, left.rows - min(left.rows, inner.rows)) if kind.keeps_left else 0.0
-        right_unmatched = max(0.0, right.rows - min(right.rows, inner.rows)) if kind.keeps_right else 0.0
-        rows = inner.rows + left_unmatched + right_unmatched
+        matched = left.rows if inner.rows > left.rows and _one_match(op.predicate, left, right) else inner.rows
+        left_unmatched = max(0.0, left.rows - min(left.rows, matched)) if kind.keeps_left else 0.0
+        right_unmatched = max(0.0, right.rows - min(right.rows, matched)) if kind.keeps_right else 0.0
+        rows = matched + left_unmatched + right_unmatched
         figures = dict(left.columns)
         if right_unmatched:
             figures = {c: f.with_nulls(right_unmatched / rows) for c, f in figures.items()}
         for column, f in right.columns.items():
             figures[column] = f.with_nulls(left_unmatched / rows) if left_unmatched else f
-        return RelationStats(rows, figures, keys=props.keys)
+        base = rows * (left.base_rows / left.rows) if left.rows and not kind.keeps_right else None
+        return RelationStats(rows, figures, base, props.keys)
 
     def _semi_region(
         self, predicate: Predicate, props: LogicalProps, left: RelationStats, right: RelationStats
@@ -163,7 +166,8 @@ class JoinEstimator(ABC):
         if kind is JoinKind.LEFT:
             rows += unmatched
         nulls = min(1.0, unmatched / rows) if rows else 0.0
-        return RelationStats(rows, {**left.columns, **{c: f.with_nulls(nulls) for c, f in inner.items()}}, keys=props.keys)
+        base = rows * (left.base_rows / left.rows) if left.rows else None
+        return RelationStats(rows, {**left.columns, **{c: f.with_nulls(nulls) for c, f in inner.items()}}, base, props.keys)
 
     def inner_region(self, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> RelationStats:
         """The join of `leaves` under all conjuncts of `predicate`: a function of the two sets alone."""
@@ -181,3 +185,9 @@ class JoinEstimator(ABC):
         if known is None:
             known = self._regions[tuple(leaves), predicate] = RegionRows(leaves, predicate, self.combine)
         return known
+
+
+def _one_match(predicate: Predicate, left: RelationStats, right: RelationStats) -> bool:
+    """Whether a left row has one match at most: the predicate equates a key of the right input."""
+    keys = equated(predicate, column_set(left.columns), column_set(right.columns))
+    return right.props is not None and right.props.unique_on(keys)

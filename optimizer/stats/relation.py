@@ -55,7 +55,7 @@ class ColumnFigures:
 class RelationStats:
     """`rows`: estimated rows, may be below 1. `columns`: figures by column id.
 
-    `base_rows`: rows of the stored table before any filter (of a scan), else `rows`. `joined` and `predicate`: the relations
+    `base_rows`: rows before any filter, of a scan and what keeps its rows, else `rows`. `joined` and `predicate`: the relations
     that an inner-join region joins, by lowest column id, and its conjuncts in canonical order; None for another relation. These
     may have more columns than the region gives (`hides`): those of the right side of a semi-join, or left out by a projection.
     `distinct`: distinct combinations of stored columns of one table, as far as they were counted. `tree`: an expression that

@@ -39,6 +39,7 @@ def test_every_join_of_a_group_gives_the_same_estimate(shape: str) -> None:
         "a left join b on a.i = b.j {} c on a.i = c.i and a.j = c.j {} d on a.i = d.j",
         "a semi join b on a.i = b.j and a.j = b.j {} c on a.i = c.i {} d on a.i = d.i",
         "a anti join b on a.j = b.j {} c on a.j = c.j {} d on a.j = d.i",
+        "(select i, j v from b where j = 9) a left join b on a.i = b.i {} c on a.i = c.i {} d on b.j = d.j",
     ],
 )
 def test_joins_of_all_kinds_give_the_same_estimate_in_every_order(sql: str, second: str, third: str) -> None:
@@ -121,6 +122,11 @@ def test_distinct_rows(ndvs: list[float], rows: float, low: float, high: float) 
     assert low <= distinct_rows(ndvs, rows) <= high
 
 
+CUSTOMERS_ORDERS = """select c_custkey, a.n, b.m from customer
+left join (select o_custkey k, count(*) n from orders group by 1) a on a.k = c_custkey
+left join (select o_custkey k, max(o_totalprice) m from orders group by 1) b on b.k = c_custkey {}"""  # a row each
+
+
 def rows_of(catalog: Catalog, sql: str) -> float:
     return Optimizer(catalog).optimize(sql).rows
 
@@ -138,6 +144,8 @@ def rows_of(catalog: Catalog, sql: str) -> float:
         ("select * from orders where o_orderkey in (1, 2, 3)", 3, 3),
         ("select o_custkey, count(*) from orders group by 1", 900, 1500),
         ("select * from customer left join orders on c_custkey = o_custkey", 14999.9, 15000.1),
+        (CUSTOMERS_ORDERS.format(""), 1499.9, 1500.1),
+        (CUSTOMERS_ORDERS.format("where c_nationkey = 7"), 30, 90),
         ("select * from customer semi join orders on c_custkey = o_custkey", 700, 1500),
         ("select * from nation limit 7", 7, 7),
         ("select * from nation union all select * from nation", 50, 50),
