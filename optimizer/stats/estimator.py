@@ -6,7 +6,7 @@ Joins are in `join_estimator`. Distinct counts that are not stored are guessed f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 
 import pyarrow as pa
 
@@ -28,7 +28,7 @@ from optimizer.algebra.logical import (
 )
 from optimizer.algebra.logical_joins import Apply, IndependentJoin
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar
+from optimizer.algebra.scalars import AggregateCall, Call, Case, ColumnRef, Literal, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.types import type_width
 from optimizer.catalog.table import Catalog, Table
@@ -192,21 +192,38 @@ class Estimator(JoinEstimator):
         return RelationStats(below.rows, figures, below.base_rows, props.keys, below.leaves, below.predicate, True)
 
     def _scalar_distinct(self, scalar: Scalar, below: RelationStats) -> float:
-        """Distinct values of a computed column: no more than combinations of its arguments, nor than rows."""
-        if isinstance(scalar, Call) and scalar.function in _FEW_VALUES:
-            return _FEW_VALUES[scalar.function]
-        ndv = prod(below.columns[column].ndv for column in column_ids(scalar.columns))
-        return max(1.0, min(ndv, max(below.rows, 1.0)))
+        """Distinct values of a computed column: no more than combinations of its arguments, nor than results to choose from have,
+        NULL being one, nor than rows."""
+        results: tuple[Scalar, ...] = ()
+        match scalar:
+            case Call(function=function) if function in _FEW_VALUES:
+                return _FEW_VALUES[function]
+            case Case(branches=branches, otherwise=otherwise):
+                results = (*(value for _, value in branches), otherwise)
+            case Call(function="coalesce", args=args):
+                results = args
+        ndv = min(_combinations(scalar, below), below.rows, 2.0 if pa.types.is_boolean(scalar.type) else inf)
+        if results:
+            ndv = min(ndv, sum(_combinations(each, below) for each in dict.fromkeys(results)))
+        return max(1.0, ndv)
 
     def _aggregate(self, op: Aggregate, props: LogicalProps, below: RelationStats) -> RelationStats:
         ndvs = distinct_counts(below, op.keys)
         rows = 1.0 if not op.keys else distinct_rows(ndvs, below.rows)
         figures = {k: below.columns[k].each_once(rows if len(op.keys) == 1 else None) for k in op.keys}
         for item in op.aggregates:
-            figures[item.id] = ColumnFigures(max(1.0, rows), width=type_width(item.call.type))
+            figures[item.id] = self._aggregated(item.call, rows, below)
         stored = max(leaf.base_rows for leaf in below.leaves)  # the keys keep their domains, so base rows are those of all of it
         base = max(rows, distinct_rows(below.ndvs(op.keys), stored)) if op.keys else None
         return RelationStats(rows, figures, base, props.keys)
+
+    def _aggregated(self, call: AggregateCall, rows: float, below: RelationStats) -> ColumnFigures:
+        """An aggregate of so many groups. One that picks a value of its argument has no other values."""
+        if call.function not in _PICKS:
+            return ColumnFigures(max(1.0, rows), width=type_width(call.type))
+        picked = call.args[0]
+        own = below.columns[picked.id] if isinstance(picked, ColumnRef) else ColumnFigures(self._scalar_distinct(picked, below))
+        return ColumnFigures(max(1.0, min(rows, own.ndv)), low=own.low, high=own.high, width=type_width(call.type))
 
     def distinct_values(
         self, below: RelationStats, keys: tuple[ColumnId, ...], props: LogicalProps | None = None
@@ -236,7 +253,7 @@ class Estimator(JoinEstimator):
         for key in op.keys:
             figures[key.id] = below.columns[key.source].with_nulls(1.0 - with_key[key.id] / rows if rows else 0.0)
         for item in op.aggregates:
-            figures[item.id] = ColumnFigures(max(1.0, rows), width=type_width(item.call.type))
+            figures[item.id] = self._aggregated(item.call, rows, below)
         sets = float(len(op.sets))
         figures[op.number] = ColumnFigures(sets, low=0.0, high=sets - 1.0)
         return RelationStats(rows, figures, keys=props.keys)
@@ -291,6 +308,11 @@ class Estimator(JoinEstimator):
         return RelationStats(inputs[0].rows + STEPS * inputs[1].rows, union.columns, keys=props.keys)
 
 
+def _combinations(scalar: Scalar, below: RelationStats) -> float:
+    return prod(below.columns[column].ndv for column in column_ids(scalar.columns))
+
+
+_PICKS = ("min", "max", "mode", "quantile_disc", "first", "last", "any_value", "arg_min", "arg_max")
 _FEW_VALUES = {
     "year": 10.0, "quarter": 4.0, "month": 12.0, "day": 31.0, "hour": 24.0, "minute": 60.0, "second": 60.0,
     "dayofweek": 7.0, "dayofyear": 366.0, "week": 53.0,

@@ -125,6 +125,7 @@ def test_distinct_rows(ndvs: list[float], rows: float, low: float, high: float) 
 CUSTOMERS_ORDERS = """select c_custkey, a.n, b.m from customer
 left join (select o_custkey k, count(*) n from orders group by 1) a on a.k = c_custkey
 left join (select o_custkey k, max(o_totalprice) m from orders group by 1) b on b.k = c_custkey {}"""  # a row each
+LAST_LINES = "{} from (select l_orderkey, max(l_linenumber) last from lineitem group by 1)"
 
 
 def rows_of(catalog: Catalog, sql: str) -> float:
@@ -147,6 +148,16 @@ def rows_of(catalog: Catalog, sql: str) -> float:
         (CUSTOMERS_ORDERS.format(""), 1499.9, 1500.1),
         (CUSTOMERS_ORDERS.format("where c_nationkey = 7"), 30, 90),
         ("select * from customer semi join orders on c_custkey = o_custkey", 700, 1500),
+        (LAST_LINES.format("select distinct last"), 7, 7),  # line numbers
+        (LAST_LINES.format("select *") + " where last > 7", 0, 0),
+        (LAST_LINES.format("select *") + " join nation on n_nationkey = last", 14000, 15000),
+        ("select 1 from orders group by case when o_comment like '%a%' then 'a' when o_totalprice < 9 then 'b' end", 2.9, 3),
+        ("select 1 from orders group by o_totalprice > 1000, o_comment like '%a%'", 3.9, 4),
+        (
+            "select 1 from customer left join orders on c_custkey = o_custkey group by coalesce(o_orderstatus, c_mktsegment)",
+            7.9,
+            8,
+        ),
         ("select * from nation limit 7", 7, 7),
         ("select * from nation union all select * from nation", 50, 50),
     ],
