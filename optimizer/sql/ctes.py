@@ -28,7 +28,7 @@ def bind_reference(context: Context, cte: Ctes, node: Any) -> Bound:
 
     working = context.working.get(id(cte))
     if working is not None:
-        return _read(context, cte, working.bound, working.spool)
+        return read(context, cte, working.bound, working.spool)
     definition = context.definitions.get(id(cte))
     if definition is None:
         with context.inside(cte.enclosing):
@@ -42,7 +42,7 @@ def bind_reference(context: Context, cte: Ctes, node: Any) -> Bound:
             context.refer(cte, bound.tree, node)
             return bound
         definition = context.definitions[id(cte)] = Definition(cte, bound, context.new_spool())
-    return _read(context, cte, definition.bound, definition.spool)
+    return read(context, cte, definition.bound, definition.spool)
 
 
 def refers_to(node: Any, name: str) -> bool:
@@ -85,7 +85,7 @@ def _outputs(bound: Bound, ids: Sequence[ColumnId]) -> tuple[OutputColumn, ...]:
     return tuple(OutputColumn(output.name, id) for output, id in zip(bound.outputs, ids, strict=True))
 
 
-def _read(context: Context, cte: Ctes, bound: Bound, spool: int) -> Bound:
+def read(context: Context, cte: Ctes, bound: Bound, spool: int) -> Bound:
     """The first reference has the columns of the definition, the others have columns of their own."""
     tree, outputs, new = bound.tree, bound.outputs, dict[ColumnId, ColumnId]()
     working = any(each.spool == spool for each in context.working.values())  # of it only the columns are known

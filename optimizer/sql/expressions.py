@@ -268,6 +268,11 @@ _FORMS: dict[Any, tuple[str, str | None]] = {
     exp.Any: ("ANY outside a comparison", "write x = ANY (SELECT ...)"),
     exp.All: ("ALL outside a comparison", "write x > ALL (SELECT ...)"),
     exp.Dot: ("field access", None),
+    exp.Explode: ("such an unnest", "unnest(string_split(x, ',')) may stand in FROM"),
+    exp.Split: (
+        "a list value",
+        "unnest(string_split(x, ',')) gives a row for each part, split_part(x, ',', 1) the first",
+    ),
     exp.Star: ("* inside an expression", "use count(*), or * as an item of its own in SELECT"),
     exp.Order: ("ORDER BY inside a call", None),
     exp.IgnoreNulls: ("IGNORE NULLS without OVER", "any_value(x) is the first x that is not NULL; or use FILTER"),

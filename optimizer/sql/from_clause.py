@@ -15,9 +15,11 @@ from sqlglot import exp
 from optimizer.algebra.building import passed_all
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.logical import Project, ProjectItem, Scan, ScanColumn, ScanForeignKey
+from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.traits import ascending
 from optimizer.algebra.trees import Tree
+from optimizer.algebra.types import STRING
 from optimizer.catalog.table import Table
 from optimizer.errors import many
 from optimizer.sql.context import Bound, Context, Ctes
@@ -27,6 +29,7 @@ from optimizer.sql.joins import FromItem, cross, join
 from optimizer.sql.parse import COMMA_JOIN
 from optimizer.sql.scope import Relation, Scope
 from optimizer.sql.source import did_you_mean, form_name, listing
+from optimizer.sql.unnest import bind_split, is_split, unnested
 from optimizer.sql.values import SERIES, bind_series, bind_values, one_row
 
 
@@ -49,6 +52,10 @@ def bind_from(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
             parts[-1][1].append(item)
     result: FromItem | None = None
     for table, joins in parts:
+        if is_split(table):
+            _check_behind_unnest(context, result, joins)
+            result = _joined(context, _unnest(context, result, table), joins, ctes)
+            continue
         if result is None:
             result = _joined(context, bind_table(context, table, ctes), joins, ctes)
             continue
@@ -63,11 +70,48 @@ def bind_from(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
 def _joined(context: Context, left: FromItem, joins: list[Any], ctes: Ctes | None) -> FromItem:
     left = FromItem(left.tree, left.scope.with_ctes(ctes))
     for node in joins:
+        if is_split(node.this):
+            left = _unnest(context, left, node.this, node)
+            continue
         with context.inside(_left_of(context, left)):
             right = bind_table(context, node.this, ctes)
         _check_aliases(context, left.scope.beside(right.scope), node.this)
         left = join(context, left, right, node)
     return left
+
+
+def _unnest(context: Context, left: FromItem | None, node: Any, joined: Any = None) -> FromItem:
+    """`left` with unnest(string_split(...)), which may read its columns; `joined`: the JOIN that it stands in."""
+    source = context.source
+    call = node.this if isinstance(node, exp.Lateral) else node
+    source.only(call, "expressions", "alias", ignored=() if call.args.get("offset") else ("offset",))
+    if joined is not None:
+        kind = (*(str(joined.args.get(k) or "").upper() for k in ("method", "side", "kind")),)
+        on = joined.args.get("on")
+        if kind not in (("", "", "CROSS"), ("", "", ""), ("", "", "INNER"), ("", "LEFT", ""), ("", "LEFT", "OUTER")):
+            raise source.unsupported(
+                f"{' '.join(filter(None, kind))} JOIN of unnest", node, "use CROSS JOIN or LEFT JOIN ... ON TRUE"
+            )
+        if joined.args.get("using") or (on is None) is not (kind[2] == "CROSS") or (on is not None and on != exp.true()):
+            raise source.unsupported("JOIN of unnest on a condition", node, "write ON TRUE, and the condition in WHERE")
+    left = left or FromItem(one_row(context), Scope())
+    split = bind_split(ExpressionBinder(context, left.scope, "unnest"), call)
+    part = context.columns.new("unnest", STRING, True).id
+    tree = unnested(context, left.tree, split, part, outer=joined is not None and kind[1] == "LEFT")
+    alias = node.args.get("alias") or call.args.get("alias")
+    bound = Bound(tree, (OutputColumn("unnest", part),))
+    relation = _relation(context, _alias_name(context, alias) or "unnest", bound, _alias_columns(alias))
+    scope = left.scope.beside(Scope((relation,)))
+    _check_aliases(context, scope, node)
+    return FromItem(tree, scope)
+
+
+def _check_behind_unnest(context: Context, left: FromItem | None, joins: list[Any]) -> None:
+    """The joins after a comma and an unnest are made with all that stands before it, which is the same for most joins."""
+    for node in joins if left is not None else ():
+        if node.args.get("method") or node.args.get("side") in ("RIGHT", "FULL"):
+            form = "a RIGHT, FULL or NATURAL JOIN behind a comma and unnest"
+            raise context.source.unsupported(form, node.this, "write CROSS JOIN unnest(...)")
 
 
 def _left_of(context: Context, left: FromItem) -> ExpressionBinder:
@@ -109,7 +153,7 @@ def bind_table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
         case exp.Lateral():
             raise source.unsupported("LATERAL without a subquery", node, "write LATERAL (SELECT ...)", word="LATERAL")
         case exp.Unnest():
-            raise source.unsupported("unnest", node, "list the values with VALUES (...)")
+            raise source.unsupported("unnest of anything but string_split(x, ',')", node, "list values with VALUES (...)")
         case None:
             raise source.error("a table is missing in FROM")
     raise source.unsupported(f"{form_name(node)} in FROM", node)
