@@ -268,7 +268,7 @@ _FORMS: dict[Any, tuple[str, str | None]] = {
     exp.Any: ("ANY outside a comparison", "write x = ANY (SELECT ...)"),
     exp.All: ("ALL outside a comparison", "write x > ALL (SELECT ...)"),
     exp.Dot: ("field access", None),
-    exp.Explode: ("such an unnest", "unnest(string_split(x, ',')) may stand in FROM"),
+    exp.Explode: ("such an unnest", "unnest(string_split(x, ',')) may stand in FROM, or once in SELECT as an item of its own"),
     exp.Split: (
         "a list value",
         "unnest(string_split(x, ',')) gives a row for each part, split_part(x, ',', 1) the first",

@@ -21,7 +21,7 @@ from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, S
 from optimizer.algebra.subqueries import Subquery
 from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import INT32, INT64
+from optimizer.algebra.types import INT32, INT64, STRING
 from optimizer.sql.coerce import bare, settle_nulls
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.expressions import ExpressionBinder
@@ -34,6 +34,7 @@ from optimizer.sql.ordering import collation, is_all, limited, output_position, 
 from optimizer.sql.scope import Scope
 from optimizer.sql.stars import expand_star, is_star
 from optimizer.sql.subqueries import over_columns
+from optimizer.sql.unnest import Split, bind_split, is_split, unnested
 from optimizer.sql.window_names import named_windows
 from optimizer.sql.windows import WindowExpression, Windows, refuse_windows, window_expressions
 
@@ -76,11 +77,14 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
         predicate = conjunction([binder.truth(node.args["where"].this)])
         refuse_windows(source, predicate, "WHERE", node.args["where"].this)
         tree = Tree(Filter(predicate), (tree,)) if predicate else tree
+    if block.split is not None:
+        tree = unnested(context, tree, *block.split)
     terms, distinct = block.bind_order(node.args.get("order")), node.args.get("distinct")
     if distinct is not None:
         source.only(distinct, "on")
     on = block.bind_distinct_on(distinct.args["on"]) if distinct is not None and distinct.args.get("on") is not None else []
     block.bind_qualify(node)
+    block.refuse_beside_unnest(node, terms)
     rows, (tree, terms) = tree, block.group(tree, node, [*on, *terms])
     if tree is rows and node.args.get("order") is None and (distinct is None or on):
         terms += block.order_of_rows()
@@ -97,12 +101,13 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
 class _Block:
     """The state of one block while its clauses are bound: items and, for messages, where their columns were written."""
 
-    __slots__ = ("aliases", "claims", "context", "items", "operand", "qualify", "refs", "scope")
+    __slots__ = ("aliases", "claims", "context", "items", "operand", "qualify", "refs", "scope", "split")
 
     def __init__(self, context: Context, scope: Scope, operand: bool) -> None:
         self.context, self.scope, self.operand = context, scope, operand
         self.items: list[Item] = []
         self.qualify: Scalar | None = None
+        self.split: tuple[Split, ColumnId] | None = None  # an unnest among the items, and the column of its parts
         self.aliases: dict[str, Scalar] = {}
         self.refs: dict[ColumnId, Any] = {}
         self.claims: dict[AggregateCall, ColumnId] = {}  # aggregates of this block that stand in subqueries
@@ -120,6 +125,11 @@ class _Block:
             if isinstance(inner, exp.Alias):
                 source.only(inner, "this", "alias")
                 alias, inner = source.name(inner.args["alias"], label=True), bare(inner.this)
+            if is_split(inner) and self.split is None:
+                plain = ExpressionBinder(self.context, self.scope, "unnest")
+                self.split = bind_split(plain, inner), self.context.columns.new("unnest", STRING, True).id
+                self.items.append(Item(alias or "unnest", ColumnRef(self.split[1], STRING), alias, alias))
+                continue
             scalar = binder.bind(inner)
             name = alias if alias is not None else output_name(inner)
             self.items.append(Item(name, scalar, alias, name if isinstance(inner, exp.Column) else alias))
@@ -242,6 +252,13 @@ class _Block:
         if not window_expressions([*(i.scalar for i in self.items), self.qualify]):
             hint = "use WHERE, or HAVING for groups"
             raise self.context.source.error("QUALIFY needs a window function in it or in SELECT", clause.this, hint)
+
+    def refuse_beside_unnest(self, node: Any, terms: list[SortTerm]) -> None:
+        """Groups and windows would be made of the rows before an unnest in SELECT."""
+        scalars, clauses = self._scalars(terms), (node.args.get("group"), node.args.get("having"), self.claims)
+        if self.split is not None and (any(clauses) or aggregate_calls(scalars) or window_expressions(scalars)):
+            hint = "write it in FROM: FROM t, unnest(string_split(t.x, ',')) AS v(part)"
+            raise self.context.source.unsupported("unnest in SELECT beside groups or window functions", self.split[0].node, hint)
 
     def _scalars(self, terms: list[SortTerm]) -> list[Scalar]:
         """All scalars over the rows after grouping: items, sort terms, QUALIFY."""
