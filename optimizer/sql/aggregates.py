@@ -31,7 +31,7 @@ from optimizer.algebra.types import (
     is_string,
     type_name,
 )
-from optimizer.sql.cast_hints import OPAQUE, cast_hint
+from optimizer.sql.cast_hints import SECONDS, cast_hint
 from optimizer.sql.coerce import Operand, as_text, convert
 from optimizer.sql.ordering import sort_terms
 from optimizer.sql.source import Source
@@ -212,7 +212,9 @@ def _argument(binder: ExpressionBinder, known: AggregateFunction, kind: str, nod
         case "number" if type == FLOAT:
             return convert(source, operand, DOUBLE)
         case "number" if pa.types.is_temporal(type) and name == "avg":
-            raise source.unsupported(f"avg of {type_name(type)}", node, OPAQUE if is_opaque(type) else "use min and max")
+            of_seconds = "write avg(EXTRACT(EPOCH FROM a - b)), in seconds"
+            other = cast_hint(operand.scalar, DOUBLE, "") or "use min and max"
+            raise source.unsupported(f"avg of {type_name(type)}", node, of_seconds if other == SECONDS else other)
         case "number" if is_numeric(type):
             return operand.scalar
         case "number or date" if continuous_type(type) is not None:

@@ -174,7 +174,7 @@ def as_microseconds(source: Source, operand: Operand) -> Operand:
         case Literal(value=value):
             return Operand(Literal((value.months * 30 + value.days) * DAY + value.nanoseconds // 1000, INT64), operand.node)
     what = "comparing an INTERVAL that is neither a constant, nor so many times one, nor a difference of timestamps"
-    raise source.unsupported(what, operand.node, "compute with EXTRACT(EPOCH FROM a - b)")
+    raise source.unsupported(what, operand.node, "compute EXTRACT(EPOCH FROM a - b), in seconds, where it is made")
 
 
 def comparable(source: Source, function: str, left: Operand, right: Operand) -> tuple[Scalar, Scalar]:

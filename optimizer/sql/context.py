@@ -105,6 +105,7 @@ class Context:
         "catalog",
         "columns",
         "definitions",
+        "durations",
         "enclosing",
         "read",
         "shapes",
@@ -122,6 +123,7 @@ class Context:
         self.subqueries: dict[Any, list[Subquery]] = {}
         self.shapes: dict[Any, Tree] = {}
         self.definitions: dict[int, Definition] = {}
+        self.durations: dict[ColumnId, ColumnId] = {}  # a difference of timestamps, and the column of its microseconds
         self.working: dict[int, WorkingTable] = {}
         self.read: set[int] = set()
         self.untyped: set[ColumnId] = set()
@@ -202,6 +204,11 @@ class Context:
             if cte is not None and (within is None or not cte.is_inside(within)):
                 form = f'a correlated subquery over the CTE "{cte.name}", which has a volatile function,'
                 raise self.source.unsupported(form, node, "join with the CTE instead")
+
+    def duration(self, id: ColumnId, tree: Tree) -> ColumnId | None:
+        """The column of `tree` with the microseconds of the interval column `id`, if there is one."""
+        found = self.durations.get(id)
+        return found if found is not None and tree.columns >> found & 1 else None
 
     def bare_null(self, scalar: Scalar) -> Scalar:
         """NULL in place of a column of nothing but that, and of a subquery that gives one value of it."""

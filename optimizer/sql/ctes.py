@@ -91,10 +91,12 @@ def read(context: Context, cte: Ctes, bound: Bound, spool: int) -> Bound:
     working = any(each.spool == spool for each in context.working.values())  # of it only the columns are known
     again = spool in context.read
     order = () if working else bound.order
-    for id in dict.fromkeys((*(output.id for output in outputs), *(key.column for key in order))):
+    durations = {output.id: duration for output in outputs if (duration := context.duration(output.id, tree)) is not None}
+    for id in dict.fromkeys((*(output.id for output in outputs), *durations.values(), *(key.column for key in order))):
         new[id] = context.columns.copy(id) if again else id
         if id in context.untyped:
             context.untyped.add(new[id])
+    context.durations.update((new[id], new[duration]) for id, duration in durations.items())
     context.read.add(spool)
     sources = column_set(new)
     known = () if working else tree.props.keys

@@ -221,9 +221,8 @@ def _interval_part(binder: ExpressionBinder, part: str, operand: Operand, node: 
     difference = isinstance(operand.scalar, Call) and operand.scalar.function == "to_interval"
     if not difference or part not in (*_INTERVAL_PARTS, "epoch"):
         what = f"EXTRACT({part.upper()}) of an INTERVAL"
-        raise binder.source.unsupported(
-            what, node, f"the parts are {listing((*_INTERVAL_PARTS, 'epoch'), 5)} of a difference a - b"
-        )
+        hint = f"the parts are {listing((*_INTERVAL_PARTS, 'epoch'), 5)} of a difference a - b, taken where it is made"
+        raise binder.source.unsupported(what, node, hint)
     total = as_microseconds(binder.source, operand).scalar
     if part == "epoch":  # seconds and the rest apart: a DOUBLE does not hold all microseconds of centuries
         seconds, rest = (Call(f, (total, Literal(1_000_000, INT64)), INT64) for f in ("//", "%"))

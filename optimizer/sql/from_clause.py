@@ -16,10 +16,10 @@ from optimizer.algebra.building import passed_all
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.logical import Project, ProjectItem, Scan, ScanColumn, ScanForeignKey
 from optimizer.algebra.query import OutputColumn
-from optimizer.algebra.scalars import ColumnRef
+from optimizer.algebra.scalars import Call, ColumnRef, Scalar
 from optimizer.algebra.traits import ascending
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import STRING
+from optimizer.algebra.types import INT64, INTERVAL, STRING
 from optimizer.catalog.table import Table
 from optimizer.errors import many
 from optimizer.sql.context import Bound, Context, Ctes
@@ -246,6 +246,9 @@ def _told_apart_columns(context: Context, bound: Bound) -> Bound:
         if output.id in seen:
             scalar = ColumnRef(output.id, context.columns[output.id].type)
             copies[place] = ProjectItem(context.compute(output.name, scalar, bound.tree.props.not_null), scalar)
+            duration = context.duration(output.id, bound.tree)
+            if duration is not None:
+                context.durations[copies[place].id] = duration
         seen.add(output.id)
     if not copies:
         return bound
@@ -258,7 +261,14 @@ def _relation(context: Context, alias: str, bound: Bound, given: tuple[Any, ...]
     """The outputs of a query as columns of a relation, the first under the `given` names."""
     ids = [output.id for output in bound.outputs]
     names = _names(context, given, alias, [output.name for output in bound.outputs])
-    return Relation(alias, names, lambda place: ColumnRef(ids[place], context.columns[ids[place]].type))
+
+    def scalar(place: int) -> Scalar:
+        duration = context.duration(ids[place], bound.tree)
+        if duration is None:
+            return ColumnRef(ids[place], context.columns[ids[place]].type)
+        return Call("to_interval", (ColumnRef(duration, INT64),), INTERVAL)  # with which one can compute
+
+    return Relation(alias, names, scalar)
 
 
 def _told_apart(names: Iterable[str]) -> tuple[str, ...]:

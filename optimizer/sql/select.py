@@ -383,6 +383,9 @@ class _Shelf:
             self._passed[id] = ProjectItem(id, scalar)
         else:
             self._computed[scalar] = ProjectItem(id, scalar)
+        match scalar:
+            case Call(function="to_interval", args=(microseconds,)) if not scalar.volatile:
+                self._context.durations[id] = self.column(microseconds, None)
         return id
 
     def tree(self) -> Tree:
