@@ -32,8 +32,10 @@ from optimizer.algebra.types import (
     type_name,
 )
 from optimizer.sql.cast_hints import SECONDS, cast_hint
-from optimizer.sql.coerce import Operand, as_text, convert
+from optimizer.sql.coerce import Operand, as_text, bare, convert
+from optimizer.sql.instead import COUNT_ROWS
 from optimizer.sql.ordering import sort_terms
+from optimizer.sql.rows import row_items
 from optimizer.sql.source import Source
 
 if TYPE_CHECKING:
@@ -122,6 +124,8 @@ def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> BoundCall
     if known.name == "count" and _counts_rows(source, written, node):
         return BoundCall("count", (), False, filter, INT64)
     _check_number(source, known, written, name, node)
+    if written.distinct and row_items(bare(written.args[0])) is not None:
+        raise source.unsupported(f"{name}(DISTINCT ...) of rows", node, COUNT_ROWS if name == "count" else None)
     args = [_argument(binder, known, kind, arg) for kind, arg in zip(known.parameters, written.args, strict=False)]
     terms = [Ordered(binder.bind(key), descending, nulls_first) for key, descending, nulls_first in written.order]
     if written.distinct and any(term.key not in args and Cast(term.key, STRING, False) not in args for term in terms):
@@ -188,7 +192,8 @@ def _check_number(source: Source, known: AggregateFunction, written: _Written, n
     starred = any(isinstance(arg, exp.Star) for arg in written.args)
     if not least <= len(written.args) <= most or starred:
         if written.distinct and most == 1:
-            raise source.error(f"{name}(DISTINCT ...) takes one expression", node)
+            hint = COUNT_ROWS if name == "count" and len(written.args) > 1 else None
+            raise source.error(f"{name}(DISTINCT ...) takes one expression", node, hint)
         numbers = "one argument" if most == 1 else "two arguments" if least == most else "one or two arguments"
         raise source.error(f"{name} takes {numbers}", node)
 

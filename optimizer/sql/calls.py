@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -35,6 +35,7 @@ from optimizer.sql import dates
 from optimizer.sql.aggregates import bind_aggregate
 from optimizer.sql.arithmetic import combine, double_argument, integer_argument, numeric_argument
 from optimizer.sql.coerce import Operand, as_text, bare, convert, text_of
+from optimizer.sql.instead import INSTEAD
 from optimizer.sql.literals import INTERVAL_UNITS, unit_name
 from optimizer.sql.rows import row_items
 from optimizer.sql.source import suggestion
@@ -265,6 +266,18 @@ def _epoch(binder: ExpressionBinder, node: Any) -> Scalar:
     return dates.extract(binder, "epoch", moment, node)
 
 
+def _epoch_ms(binder: ExpressionBinder, node: Any) -> Scalar:
+    (moment,) = _arguments(binder, node, "epoch_ms", 1)
+    since = convert(binder.source, dates.moment_argument(binder, moment, "epoch_ms"), TIMESTAMP)
+    microseconds = Call("microseconds_between", (since, Literal(datetime(1970, 1, 1), TIMESTAMP)), INT64)
+    return Call("//", (microseconds, Literal(1000, INT64)), INT64)
+
+
+def _prefix(binder: ExpressionBinder, node: Any) -> Scalar:
+    texts = tuple(text_argument(binder, each, "prefix") for each in _arguments(binder, node, "prefix", 2))
+    return Call("starts_with", texts, BOOL)
+
+
 def _units(unit: str) -> Handler:
     """to_days(n) and the like."""
 
@@ -418,6 +431,8 @@ def _by_name(binder: ExpressionBinder, node: Any) -> Scalar:
         return by_table(binder, known, node.expressions, node)
     if row_items(node) is not None:
         raise binder.unknown_form(node)
+    if name in INSTEAD:
+        raise binder.source.unsupported(f"the function {name}", node, INSTEAD[name])
     close = suggestion(name, (*_KNOWN, *SCALAR_NAMES, *AGGREGATE_NAMES))
     raise binder.source.error(f'unknown function "{node.this}"', node, f'did you mean "{close}"?' if close else known_functions())
 
@@ -452,6 +467,8 @@ _NAMED: dict[str, Handler] = {
     "mod": _mod,
     "weekday": _weekday,
     "epoch": _epoch,
+    "epoch_ms": _epoch_ms,
+    "prefix": _prefix,
     **{f"to_{unit}s": _units(unit) for unit in INTERVAL_UNITS},
 }
 _KNOWN_WORDS = (

@@ -10,8 +10,9 @@ from sqlglot import exp
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.scalars import Cast, Literal, Scalar
 from optimizer.algebra.types import INTERVAL, STRING, TIMESTAMP, type_name
-from optimizer.sql.cast_hints import castable
+from optimizer.sql.cast_hints import SECONDS, castable
 from optimizer.sql.coerce import convert
+from optimizer.sql.instead import DAYS
 from optimizer.sql.schema import COMMON_TYPES
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def _cast(binder: ExpressionBinder, node: Any) -> Scalar:
     type = sql_type(binder, node.args["to"])
     operand = binder.operand(node.this)
     if not castable(operand.type, type) or (type == INTERVAL and not isinstance(operand.scalar, Literal)):
-        raise binder.source.error(f"cannot cast {type_name(operand.type)} to {type_name(type)}", node)
+        hint = DAYS if type == INTERVAL else SECONDS if operand.type == INTERVAL else None
+        raise binder.source.error(f"cannot cast {type_name(operand.type)} to {type_name(type)}", node, hint)
     if operand.scalar.type == type and isinstance(operand.scalar, Cast):
         return operand.scalar
     return convert(binder.source, operand, type, lenient)

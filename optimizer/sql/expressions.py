@@ -41,6 +41,7 @@ from optimizer.sql import (
     windows,
 )
 from optimizer.sql.coerce import Operand, bare, convert, meet, negated, truth
+from optimizer.sql.instead import INSTEAD
 from optimizer.sql.literals import DoesNotFit, number_literal
 from optimizer.sql.rows import row_items
 from optimizer.sql.scope import Scope, unknown
@@ -252,9 +253,11 @@ class ExpressionBinder:
             form, hint = _FORMS[kind]
             return self.source.unsupported(form, node, hint)
         if isinstance(node, exp.AggFunc):
-            return self.source.unsupported(f"the aggregate {self.source.function_name(node)}", node, calls.known_functions())
+            name = self.source.function_name(node)
+            return self.source.unsupported(f"the aggregate {name}", node, INSTEAD.get(name, calls.known_functions()))
         if isinstance(node, exp.Func):
-            return self.source.unsupported(f"the function {self.source.function_name(node)}", node, calls.known_functions())
+            name = self.source.function_name(node)
+            return self.source.unsupported(f"the function {name}", node, INSTEAD.get(name, calls.known_functions()))
         return self.source.unsupported(form_name(node), node)
 
 
@@ -267,6 +270,7 @@ _FORMS: dict[Any, tuple[str, str | None]] = {
     exp.Tuple: ("a row value", "rows can be compared, and looked up by IN; otherwise use their columns one by one"),
     exp.Any: ("ANY outside a comparison", "write x = ANY (SELECT ...)"),
     exp.All: ("ALL outside a comparison", "write x > ALL (SELECT ...)"),
+    exp.Columns: ("COLUMNS(...)", "name the columns, or use * and * EXCLUDE (...)"),
     exp.Dot: ("field access", None),
     exp.Explode: ("such an unnest", "unnest(string_split(x, ',')) may stand in FROM, or once in SELECT as an item of its own"),
     exp.Split: (

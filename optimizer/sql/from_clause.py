@@ -152,6 +152,10 @@ def bind_table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
             return _aliased(context, node, bind_query(context, node.this, ctes))
         case exp.Lateral():
             raise source.unsupported("LATERAL without a subquery", node, "write LATERAL (SELECT ...)", word="LATERAL")
+        case exp.Unnest(expressions=[exp.Anonymous() as call]) if call.name.lower() in SERIES:
+            source.only(node, "expressions", "alias", ignored=() if node.args.get("offset") else ("offset",))
+            bound = bind_series(context, call)
+            return _aliased(context, node, bound._replace(outputs=(bound.outputs[0]._replace(name="unnest"),)), "unnest")
         case exp.Unnest():
             raise source.unsupported("unnest of anything but string_split(x, ',')", node, "list values with VALUES (...)")
         case None:

@@ -19,6 +19,7 @@ from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.errors import SqlError, Unsupported
 from optimizer.sql.derivable import parser_class
+from optimizer.sql.instead import PIVOTS
 from optimizer.sql.literals import INTERVAL_UNITS
 from optimizer.sql.precedence import check_precedence
 from optimizer.sql.source import Source
@@ -53,6 +54,7 @@ _OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES)) | 
     "LTRIM",
     "RTRIM",
     "GENERATE_SERIES",
+    "EPOCH_MS",
     "MOD",
     "REGEXP_LIKE",  # elsewhere a search; sqlglot takes it for the operator ~, which asks for the whole text
     "REGEXP_I_LIKE",
@@ -279,7 +281,8 @@ def _check_statement(source: Source, tokens: list[Any]) -> None:
     if first.token_type is not TokenType.L_PAREN and word not in _QUERY_STARTS:
         where = (source.sql, first.start, first.end + 1)
         if word in _STATEMENTS:
-            raise Unsupported(f"{word} is not supported", *where, "planscope plans queries: SELECT ...")
+            hint = dict(PIVOTS.values()).get(word, "planscope plans queries: SELECT ...")
+            raise Unsupported(f"{word} is not supported", *where, hint)
         close = difflib.get_close_matches(word, sorted(_QUERY_STARTS | _STATEMENTS), 1)
         hint = f'did you mean "{close[0].lower()}"?' if close else "a query starts with SELECT, WITH, VALUES or FROM"
         raise SqlError(f'syntax error at "{first.text}"', *where, hint)

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.ctes import refers_to
+from optimizer.sql.instead import PIVOTS
 from optimizer.sql.ordering import limited, order_by_outputs
 from optimizer.sql.select import bind_select
 from optimizer.sql.set_operations import bind_set_operation
@@ -37,6 +38,9 @@ def bind_query(context: Context, node: Any, ctes: Ctes | None, operand: bool = F
             bound = finished(context, node, ctes, bind_set_operation(context, node, ctes, operand))
         case exp.Values():
             bound = finished(context, node, ctes, bind_values(context, node, ctes, operand))
+        case exp.Pivot():
+            form, hint = PIVOTS[bool(node.args.get("unpivot"))]
+            raise context.source.unsupported(form, node, hint, word=form)
         case _:
             raise context.source.unsupported(f"{node.key.upper()} as a query", node, "write SELECT * FROM ...")
     for clauses in reversed(outer):

@@ -11,6 +11,7 @@ from typing import Any
 from sqlglot.tokens import TokenType
 
 from optimizer.errors import SqlError, Unsupported
+from optimizer.sql.instead import PIVOTS
 
 Span = tuple[int, int]
 
@@ -20,7 +21,6 @@ _CLAUSES = {
     "windows": ("WINDOW", "WINDOW"),
     "sample": ("TABLESAMPLE", "TABLESAMPLE"),
     "locks": ("FOR UPDATE", "FOR"),
-    "pivots": ("PIVOT", "PIVOT"),
     "laterals": ("LATERAL", "LATERAL"),
     "by_name": ("BY NAME", "BY"),
     "grouping_sets": ("GROUPING SETS", "GROUPING"),
@@ -131,9 +131,13 @@ class Source:
         for key, value in node.args.items():
             if value is None or key in handled or key in ignored or value == [] or value == "":
                 continue
+            hint = None
             form, word = _CLAUSES.get(key, (f"{form_name(node)} with {key.replace('_', ' ').strip().upper()}", None))
             part = value[0] if isinstance(value, list) else value
-            raise self.unsupported(form, part if hasattr(part, "walk") else node, word=word)
+            if key == "pivots":
+                form, hint = PIVOTS[bool(part.args.get("unpivot"))]
+                word = form
+            raise self.unsupported(form, part if hasattr(part, "walk") else node, hint, word)
 
 
 def form_name(node: Any) -> str:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
+from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate import evaluate
+from optimizer.algebra.evaluate_dates import as_timestamp, date_add
 from optimizer.algebra.logical import Values
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import Literal, Scalar
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import INT32, INT64, is_integer, type_name
+from optimizer.algebra.types import INT32, INT64, INTERVAL, TIMESTAMP, is_integer, type_name
 from optimizer.errors import ExecutionError
 from optimizer.sql.coerce import Operand, meet
 from optimizer.sql.context import Bound, Context, Ctes
+from optimizer.sql.dates import is_temporal
 from optimizer.sql.expressions import ExpressionBinder
+from optimizer.sql.instead import DATES
 from optimizer.sql.scope import Scope
+from optimizer.sql.source import Source
 
 
 def bind_values(context: Context, node: Any, ctes: Ctes | None, operand: bool = False) -> Bound:
@@ -62,7 +70,10 @@ _MOST_NUMBERS = 100_000  # of a series: they are written into the plan
 
 
 def bind_series(context: Context, node: Any) -> Bound:
-    """range(to), range(from, to, step): the integers from `from` (0) up to `to` without it; generate_series: with it."""
+    """range(to), range(from, to, step): the integers from `from` (0) up to `to` without it; generate_series: with it.
+
+    Of dates and timestamps: range(from, to, interval).
+    """
     source, name = context.source, node.name.lower()
     source.only(node, "this", "expressions")
     if not 1 <= len(node.expressions) <= 3:
@@ -71,23 +82,61 @@ def bind_series(context: Context, node: Any) -> Bound:
         operands = ExpressionBinder(context, Scope(), name.upper()).operands(node.expressions)
     for operand in operands:
         if operand.scalar.volatile or has_subquery(operand.scalar):
-            raise source.unsupported(f"{name} of something that is no constant", operand.node, "write the numbers")
-        if not (is_integer(operand.type) or pa.types.is_null(operand.type)):
-            raise source.unsupported(f"{name} of {type_name(operand.type)}", operand.node, "it takes integers")
+            raise source.unsupported(
+                f"{name} of something that is no constant",
+                operand.node,
+                DATES if is_temporal(operand.type) else "write the numbers",
+            )
+        if not (is_integer(operand.type) or pa.types.is_null(operand.type) or is_temporal(operand.type)):
+            raise source.unsupported(f"{name} of {type_name(operand.type)}", operand.node, "it takes integers, or dates")
     try:
         numbers = [evaluate(operand.scalar, {}) for operand in operands]
     except ExecutionError as error:
         raise source.error(str(error), node) from None
+    if any(is_temporal(operand.type) for operand in operands):
+        return _series(context, name, TIMESTAMP, _moments(source, operands, name, numbers, node))
     start, end, step = (0, *numbers, 1) if len(numbers) == 1 else (*numbers, 1)[:3]
     if step == 0:
         raise source.error(f"the step of {name} cannot be 0", node)
     series = range(0)
     if None not in (start, end, step):
         series = range(start, end if name == "range" else end + (1 if step > 0 else -1), step)
-    if len(series) > _MOST_NUMBERS:
+    _check_length(source, len(series), node)
+    return _series(context, name, INT64, series)
+
+
+def _moments(source: Source, operands: list[Operand], name: str, values: list[Any], node: Any) -> list[datetime]:
+    """The timestamps from one to another, each an interval after the one before."""
+    types = [operand.type for operand in operands]
+    if len(types) != 3 or types[2] != INTERVAL or any(is_integer(type) or type == INTERVAL for type in types[:2]):
+        hint = f"write {name}(DATE '2020-01-01', DATE '2020-02-01', INTERVAL '1 day')"
+        raise source.error(f"{name} of dates takes two of them and an INTERVAL", node, hint)
+    if None in values:
+        return []
+    start, end, step = as_timestamp(values[0]), as_timestamp(values[1]), values[2]
+    signs = {part > 0 for part in step if part}
+    if len(signs) != 1:
+        raise source.error(f"the step of {name} is to go in one direction", operands[2].node, "write INTERVAL '1 day'")
+    moments: list[datetime] = []
+    reached = operator.gt if signs == {True} else operator.lt
+    while not reached(start, end) and not (start == end and name == "range"):
+        moments.append(start)
+        _check_length(source, len(moments), node)
+        try:
+            start = date_add(start, step)
+        except ExecutionError:  # beyond the last year
+            break
+    return moments
+
+
+def _check_length(source: Source, length: int, node: Any) -> None:
+    if length > _MOST_NUMBERS:
         raise source.unsupported(f"a series of more than {_MOST_NUMBERS} numbers", node, "put them into a table of the dataset")
-    id = context.columns.new(name, INT64, False).id
-    tree = Tree(Values((id,), (INT64,), tuple((Literal(number, INT64),) for number in series)))
+
+
+def _series(context: Context, name: str, type: DataType, values: Sequence[Any]) -> Bound:
+    id = context.columns.new(name, type, False).id
+    tree = Tree(Values((id,), (type,), tuple((Literal(value, type),) for value in values)))
     return Bound(tree, (OutputColumn(name, id),))
 
 

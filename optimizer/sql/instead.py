@@ -1,0 +1,18 @@
+"""What to write instead of functions of DuckDB that there are not."""
+
+INSTEAD = {
+    "age": "write a - b, an INTERVAL, or date_diff('day', b, a)",
+    "octet_length": "strlen(x) is the number of bytes of a text",
+    "format": "join the parts: name || ': ' || round(x, 2)",
+    "printf": "join the parts: name || ': ' || round(x, 2)",
+    **dict.fromkeys(("array_agg", "list"), "there are no lists; string_agg(x, ',') makes a text"),
+    "strptime": "CAST(x AS TIMESTAMP) reads '2020-01-31 12:00:00'; for other forms put the parts together with substring",
+}
+
+PIVOTS = {
+    False: ("PIVOT", "write a column for each value: sum(x) FILTER (WHERE y = 1)"),
+    True: ("UNPIVOT", "write a query for each column, with UNION ALL between: SELECT 'a' AS name, a AS value FROM t"),
+}  # the word, and what to write, by whether columns become rows
+DATES = "write d + i * INTERVAL '1 day' with FROM generate_series(0, n) AS g(i)"
+COUNT_ROWS = "write SELECT count(*) FROM (SELECT DISTINCT a, b FROM t)"
+DAYS = "write n * INTERVAL '1 day'"
