@@ -80,9 +80,10 @@ def bind_split(binder: ExpressionBinder, node: Any) -> Split:
 
 
 def unnested(context: Context, tree: Tree, split: Split, part: ColumnId, outer: bool = False) -> Tree:
-    """The rows of `tree`, each with every part of its text in the column `part`. `outer`: a row whose text is NULL has
-    the part NULL; otherwise it goes. Of joins it is made below, on the side that has the text."""
-    needed = split.text.columns
+    """The rows of `tree`, each with every part of its text in the column `part`. `outer`: a row whose text is NULL has the part
+    NULL; otherwise it goes. Of joins it is made below, on the side that has the text, if that cannot raise for rows without
+    partner."""
+    needed = split.text.columns if not split.text.raises else 0
     match tree:
         case Tree(Join() | Apply() as join, (Tree() as left, right)) if needed and not needed & ~left.columns:
             if join.kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI):
@@ -112,9 +113,7 @@ def unnested(context: Context, tree: Tree, split: Split, part: ColumnId, outer: 
     recursion = Recursion(spool, _TITLE, True, (*carried, numbers[2]), (first, then))
     tree = Tree(recursion, (Tree(Spool(spool, _TITLE, True), (start,)), step))
     outputs = tuple(OutputColumn(columns[id].name, id) for id in recursion.columns)
-    cte = Ctes(
-        _TITLE, split.node, (), None, None, materialized=True
-    )  # as of a recursive CTE, rows are kept for whoever reads them
+    cte = Ctes(_TITLE, split.node, (), None, None, materialized=True)  # recursive ones are
     definition = context.definitions[id(cte)] = Definition(cte, Bound(tree, outputs), context.new_spool())
     counted = read(context, cte, definition.bound, definition.spool).tree
     args = split.text, Literal(split.separator, STRING), ColumnRef(numbers[2], INT64)
