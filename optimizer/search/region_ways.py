@@ -49,15 +49,15 @@ class RegionWays(SetGoals):
             self.begun = True
             if all(leaf.settled for leaf in self.leaf_goals):
                 self.start(self)
-        if wanted := self.order_goals(goal.required):
+        if wanted := self.orders.goals(self, goal.required):
             unsettled = [each for each in wanted if not each.settled and each.status not in (Status.IMPOSSIBLE, Status.OPEN)]
-            if unsettled and goal not in self._asked:
-                self._asked.add(goal)
+            if unsettled and goal not in self.orders.asked:
+                self.orders.asked.add(goal)
                 search.ask(goal, limit)
                 for each in reversed(unsettled):
                     search.ask(each)
                 return False
-            self.learn(goal.required)
+            self.orders.learn(self, goal.required)
         return True
 
     def ways(self, search: SearchContext, goal: Goal) -> tuple[list[Way], float]:
@@ -237,7 +237,7 @@ class RegionWays(SetGoals):
         """The splits of a set, and what a plan through each costs at least."""
         s = goal.relations
         if self.table is not None and not self.heuristic:
-            left, right, bound = self.table.bounds(s, self._starts(goal.required))
+            left, right, bound = self.table.bounds(s, self.orders.starts(self, goal.required))
             return list(zip(left.tolist(), right.tolist(), (bound * ROUNDING).tolist(), strict=True))
         parts = self.splits_of(s)
         self._count(s, parts)

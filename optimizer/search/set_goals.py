@@ -10,27 +10,27 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
+from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.physical import HashJoin, NestedLoopJoin
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Predicate
-from optimizer.algebra.traits import ANY, TraitSet, ascending
+from optimizer.algebra.traits import ANY, TraitSet
 from optimizer.algebra.trees import Node, Tree
 from optimizer.cost.joins import JoinCosts
 from optimizer.joins.costing import SetRows
 from optimizer.joins.graph import JoinTree, Relations, joins_of
 from optimizer.joins.inner import InnerRegion
 from optimizer.joins.set_bound import ROUNDING
-from optimizer.joins.set_table import Methods, SetTable, Starts
+from optimizer.joins.set_table import Methods, SetTable
 from optimizer.memo.bounds import kinds_of
 from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import OfSearch, SearchContext
+from optimizer.search.set_orders import SetOrders
 
 PARTITION = "partition_joins"
-_MANY = 16  # offers of which some may be left out (`engines.arrow`)
 
 
 class SetFigures:
@@ -80,7 +80,7 @@ class SetGoals(OfSearch):
         self.enough = -1.0
         self.pairs = 0
         self.dominated = False
-        self.leaves = [search.memo.group(gid) for gid in whole.inputs]
+        self.leaves: Sequence[Group] = [search.memo.group(gid) for gid in whole.inputs]
         self.sets: dict[Relations, SetFigures] = {}
         self.groups: dict[Relations, int] = {}  # of the sets that have one
         self.placed: dict[int, Relations] = {}  # and the other way round
@@ -89,14 +89,11 @@ class SetGoals(OfSearch):
         self.splits_of: Callable[[Relations], Sequence[Relations]] = lambda s: ()
         self.bound: Callable[[Relations, float], float] = lambda s, rows: 0.0
         self.begun = self.waited = False
-        self._asked: set[Goal] = set()
         self._number = {leaf.id: 1 << i for i, leaf in enumerate(self.leaves)}
         self._counted: set[Relations] = set()
         self._reached: dict[Goal, set[Relations]] = {}  # splits that became expressions, each by one part
         self._made: dict[tuple[Relations, Relations], LogicalExpr] = {}
-        self._orders: dict[TraitSet, Starts] = {}
-        self._inside: dict[TraitSet, list[_Inside]] = {}
-        self._costs: dict[TraitSet, dict[int, float]] = {}  # what relations cost in an order by which the required may begin
+        self.orders = SetOrders()
         self._weights = [(c.relations, float(c.calls), 0.0 if c.key else float(c.calls)) for c in region.conjuncts]
         floor = 0.0 if costs is None else costs.floor
         for i, leaf in enumerate(self.leaves):
@@ -209,7 +206,7 @@ class SetGoals(OfSearch):
             return own
         lower = self.at_least(s)
         if self.table is not None:
-            bounds = self.table.ordered(self._starts(required))
+            bounds = self.table.ordered(self.orders.starts(self, required))
             lower = max(lower, self.bounded_by(s, float(bounds[self.table.splits.position(s)]) * ROUNDING))
         made = self.search.memo.new_goal(group.id, required, lower, s)
         self._sources[made.id] = self.number
@@ -336,101 +333,3 @@ class SetGoals(OfSearch):
             if loops < local:
                 return Split(NestedLoopJoin, a, b), costs.start + costs.out * own.rows + loops
         return Split(method, a, b), costs.start + costs.out * own.rows + local
-
-    def order_goals(self, required: TraitSet) -> list[Goal]:
-        """Goals of relations made of other operators, whose order may cost less than a sort: by the columns that they are joined
-        on, and those by which `required` may begin. Once they are settled, bounds of orders are near the truth."""
-        if required == ANY or not self._refines:
-            return []
-        first = TraitSet(required.collation[:1], required.grouping)
-        if first not in self._inside:
-            joined, same = union(c.scalar.columns for c in self.region.conjuncts if c.key), self._beginning(first)
-            found = self._inside[first] = list[_Inside]()
-            for i, leaf in enumerate(self.leaves):
-                if not leaf.sorted_inside:
-                    continue
-                begins = leaf.props.columns & same
-                for column in column_ids(leaf.props.columns & (joined if first.grouping else joined | same)):
-                    for traits in _orders_by(leaf, column):
-                        goal = self.search.goal(leaf.id, traits)
-                        found.append(
-                            _Inside(i, goal, bool(joined >> column & 1), not first.grouping and bool(begins >> column & 1))
-                        )
-                if first.grouping and begins and not begins & begins - 1:
-                    found.append(_Inside(i, self.search.goal(leaf.id, TraitSet((), begins)), False, True))
-        return [each.goal for each in self._inside[first]]
-
-    def learn(self, required: TraitSet) -> None:
-        """The goals of `order_goals` are settled."""
-        first = TraitSet(required.collation[:1], required.grouping)
-        found = self._inside[first]
-        assert self.table is not None
-        refined = [i for i, leaf in enumerate(self.leaves) if leaf.sorted_inside]
-        self.table.learn({i: min((e.cost for e in found if e.relation == i and e.joined), default=INFINITY) for i in refined})
-        begun = {i: [e.cost for e in found if e.relation == i and e.begins] for i in refined}
-        self._costs[first] = {i: min(costs) for i, costs in begun.items() if costs}
-        self._orders.pop(first, None)
-
-    @cached_property
-    def _refines(self) -> bool:
-        """Whether `order_goals` tells anything: the table is one of bounds in the orders that goals ask for, and relations that
-        are settled stay so."""
-        leaves = self.leaves
-        known = self.table is not None and not self.methods.merge and not self.heuristic and not self.grown
-        plain = not any(leaf.props.constants or leaf.props.at_most_one_row or len(leaf.offers) >= _MANY for leaf in leaves)
-        return known and plain and self.search.exploration == "all" and any(leaf.sorted_inside for leaf in leaves)
-
-    def _beginning(self, first: TraitSet) -> ColumnSet:
-        """Columns by which rows may come that have these traits: those that are equal, or that joins make constant; of a grouping
-        any that it determines."""
-        whole = self.search.memo.group(self.whole.group).props
-        same = whole.closure(0) & ~union(leaf.props.constants for leaf in self.leaves)  # constant where all are joined
-        same |= whole.closure(first.grouping) if first.grouping else 0
-        return same | union(whole.equivalents(k.column) for k in first.collation)
-
-    def _starts(self, required: TraitSet) -> Starts:
-        """How an order may begin that gives what is required; no relation is named where nothing is."""
-        first = TraitSet(required.collation[:1], required.grouping)
-        known = self._orders.get(first)
-        if known is None:
-            whole = self.search.memo.group(self.whole.group).props
-            same, costs = self._beginning(first), self._costs.get(first)
-            equal = [members for members in whole.equivalences if members & same]
-            one_row = any(leaf.props.at_most_one_row for leaf in self.leaves)  # where there is one row, there is every order
-            leading = free = shared = 0
-            begun: list[tuple[int, float]] = []
-            for i, leaf in enumerate(self.leaves):
-                if required == ANY:
-                    continue
-                if costs is not None and first.grouping and any(not key & ~whole.closure(same) for key in leaf.props.keys):
-                    free |= 1 << i  # where that holds of all relations, each group is a row
-                if leaf.props.columns & same:
-                    leading |= 1 << i
-                    if costs is not None:
-                        if leaf.sorted_inside:
-                            begun.append((i, costs.get(i, self.sets[1 << i].goal.best_cost)))
-                    elif leaf.sorted_inside or one_row or (required.grouping and leaf.props.keys):
-                        free |= 1 << i
-                    if any(members & leaf.props.columns and members & ~leaf.props.columns for members in equal):
-                        shared |= 1 << i
-            known = self._orders[first] = Starts(shared, leading & ~shared, free, costs is not None, tuple(begun))
-        return known
-
-
-class _Inside(NamedTuple):
-    """A goal of a relation in an order. `joined`: a merge join may ask for it. `begins`: what is required may begin so."""
-
-    relation: int
-    goal: Goal
-    joined: bool
-    begins: bool
-
-    @property
-    def cost(self) -> float:
-        return self.goal.best_cost if self.goal.settled else self.goal.lower
-
-
-def _orders_by(leaf: Group, column: ColumnId) -> list[TraitSet]:
-    """One order by a column, which a sort gives at the same cost in any direction, and those that are offered."""
-    offered = [TraitSet(offer.collation[:1]) for offer in leaf.offers if offer.collation and offer.collation[0].column == column]
-    return list(dict.fromkeys((TraitSet(ascending((column,))), *offered)))

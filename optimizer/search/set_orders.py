@@ -1,0 +1,159 @@
+"""What orders cost in a region of inner joins at least: how they may begin, and what relations cost in them.
+
+The bounds of the table (`joins.set_table`) take an order for free in a relation that is made of other operators, since a sort
+below these may cost less than one above. So the goals of such relations are settled in the orders that matter, when the region is
+first asked for one: those by columns that they are joined on, and those by which the order asked for may begin. Then the bounds
+are near the truth. Without this, ordering the join of eight groupings by their key costs each of its splits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.traits import ANY, TraitSet, ascending
+from optimizer.joins.inner import InnerRegion
+from optimizer.joins.set_table import Methods, SetTable, Starts
+from optimizer.memo.goal import INFINITY, Goal
+from optimizer.memo.group import Group
+from optimizer.memo.mexpr import LogicalExpr
+from optimizer.search.context import SearchContext
+
+_MANY = 16  # offers of which some may be left out (`engines.arrow`)
+
+
+class OrderedRegion(Protocol):
+    """What is asked of a region (`set_goals`)."""
+
+    region: InnerRegion
+    whole: LogicalExpr
+    leaves: Sequence[Group]
+    table: SetTable | None
+    methods: Methods
+    heuristic: str
+
+    @property
+    def search(self) -> SearchContext: ...
+    @property
+    def grown(self) -> bool: ...
+    @property
+    def leaf_goals(self) -> list[Goal]: ...
+
+
+class SetOrders:
+    """Of one region, which it is given each time: the two would hold each other."""
+
+    def __init__(self) -> None:
+        self.asked: set[Goal] = set()  # goals of the region that wait for those of relations
+        self._starts: dict[TraitSet, Starts] = {}
+        self._inside: dict[TraitSet, list[_Inside]] = {}
+        self._costs: dict[TraitSet, dict[int, float]] = {}  # what relations cost in an order by which the required may begin
+        self._useful: bool | None = None
+
+    def goals(self, region: OrderedRegion, required: TraitSet) -> list[Goal]:
+        """The goals of relations to be settled before `required` is searched."""
+        if required == ANY or not self._is_useful(region):
+            return []
+        first = _first(required)
+        if first not in self._inside:
+            joined, same = union(c.scalar.columns for c in region.region.conjuncts if c.key), _beginning(region, first)
+            found = self._inside[first] = list[_Inside]()
+            for i, leaf in enumerate(region.leaves):
+                if not leaf.sorted_inside:
+                    continue
+                begins = leaf.props.columns & same
+                for column in column_ids(leaf.props.columns & (joined if first.grouping else joined | same)):
+                    for traits in _orders_by(leaf, column):
+                        may_begin = not first.grouping and bool(begins >> column & 1)
+                        found.append(_Inside(i, region.search.goal(leaf.id, traits), bool(joined >> column & 1), may_begin))
+                if first.grouping and begins and not begins & begins - 1:
+                    found.append(_Inside(i, region.search.goal(leaf.id, TraitSet((), begins)), False, True))
+        return [each.goal for each in self._inside[first]]
+
+    def learn(self, region: OrderedRegion, required: TraitSet) -> None:
+        """Those goals are settled."""
+        first, table = _first(required), region.table
+        found = self._inside[first]
+        assert table is not None
+        refined = [i for i, leaf in enumerate(region.leaves) if leaf.sorted_inside]
+        table.learn({i: min((e.cost for e in found if e.relation == i and e.joined), default=INFINITY) for i in refined})
+        begun = {i: [e.cost for e in found if e.relation == i and e.begins] for i in refined}
+        self._costs[first] = {i: min(costs) for i, costs in begun.items() if costs}
+        self._starts.pop(first, None)
+
+    def starts(self, region: OrderedRegion, required: TraitSet) -> Starts:
+        """How an order may begin that gives what is required; no relation is named where nothing is."""
+        first = _first(required)
+        known = self._starts.get(first)
+        if known is None:
+            known = self._starts[first] = _starts(region, required, first, self._costs.get(first))
+        return known
+
+    def _is_useful(self, region: OrderedRegion) -> bool:
+        """Whether the table is one of bounds in the orders that goals ask for, and relations that are settled stay so."""
+        if self._useful is None:
+            leaves = region.leaves
+            known = region.table is not None and not region.methods.merge and not region.heuristic and not region.grown
+            odd = any(leaf.props.constants or leaf.props.at_most_one_row or len(leaf.offers) >= _MANY for leaf in leaves)
+            inside = any(leaf.sorted_inside for leaf in leaves)
+            self._useful = known and not odd and inside and region.search.exploration == "all"
+        return self._useful
+
+
+class _Inside(NamedTuple):
+    """A goal of a relation in an order. `joined`: a merge join may ask for it. `begins`: what is required may begin so."""
+
+    relation: int
+    goal: Goal
+    joined: bool
+    begins: bool
+
+    @property
+    def cost(self) -> float:
+        return self.goal.best_cost if self.goal.settled else self.goal.lower
+
+
+def _first(required: TraitSet) -> TraitSet:
+    return TraitSet(required.collation[:1], required.grouping)
+
+
+def _whole(region: OrderedRegion) -> LogicalProps:
+    return region.search.memo.group(region.whole.group).props
+
+
+def _orders_by(leaf: Group, column: ColumnId) -> list[TraitSet]:
+    """One order by a column, which a sort gives at the same cost in any direction, and those that are offered."""
+    offered = [TraitSet(offer.collation[:1]) for offer in leaf.offers if offer.collation and offer.collation[0].column == column]
+    return list(dict.fromkeys((TraitSet(ascending((column,))), *offered)))
+
+
+def _beginning(region: OrderedRegion, first: TraitSet) -> ColumnSet:
+    """Columns by which rows may come that have these traits: those that are equal, or that joins make constant; of a grouping any
+    that it determines."""
+    whole = _whole(region)
+    same = whole.closure(0) & ~union(leaf.props.constants for leaf in region.leaves)  # constant where all are joined
+    same |= whole.closure(first.grouping) if first.grouping else 0
+    return same | union(whole.equivalents(k.column) for k in first.collation)
+
+
+def _starts(region: OrderedRegion, required: TraitSet, first: TraitSet, costs: dict[int, float] | None) -> Starts:
+    """`costs`: of relations made of other operators; None: not known yet, so that their orders are taken for free."""
+    whole, same = _whole(region), _beginning(region, first)
+    equal = [members for members in whole.equivalences if members & same]
+    one_row = any(leaf.props.at_most_one_row for leaf in region.leaves)  # where there is one row, there is every order
+    leading = free = shared = 0
+    begun: list[tuple[int, float]] = []
+    for i, leaf in enumerate(region.leaves if required != ANY else ()):
+        if costs is not None and first.grouping and any(not key & ~whole.closure(same) for key in leaf.props.keys):
+            free |= 1 << i  # where that holds of all relations of a set, each of its groups is a row
+        if leaf.props.columns & same:
+            leading |= 1 << i
+            if any(members & leaf.props.columns and members & ~leaf.props.columns for members in equal):
+                shared |= 1 << i
+            if costs is None and (leaf.sorted_inside or one_row or (required.grouping and leaf.props.keys)):
+                free |= 1 << i
+            if costs is not None and leaf.sorted_inside:
+                begun.append((i, costs.get(i, region.leaf_goals[i].best_cost)))
+    return Starts(shared, leading & ~shared, free, costs is not None, tuple(begun))
