@@ -89,7 +89,7 @@ class Kept:
         self.call, self.parts = call, parts_of(call)
         self._kernel = KERNELS.get(call.function)
         if call.function == "quantile_cont" and not (is_float(call.type) and is_numeric(call.args[0].type)):
-            self._kernel = None  # decimals and dates are interpolated exactly
+            self._kernel = Kernel(picked.quantile_cont_exact)
         self._reference = AGGREGATE_FUNCTIONS[call.function].reference
         self._keeps_nulls = AGGREGATE_FUNCTIONS[call.function].keeps_nulls
 

@@ -166,20 +166,22 @@ def quantile_disc(values: Sequence[Any], fraction: float) -> Any:
 
 
 def quantile_cont(values: Sequence[Any], fraction: float) -> Any:
-    """The same, between two values where it falls between them: a double of integers, a timestamp of dates.
-
-    What lies between decimals is cut towards the lower one, between timestamps rounded to microseconds.
-    """
+    """The same, between two values where it falls between them: a double of integers, a timestamp of dates."""
     ordered = sorted(values, key=order_key, reverse=fraction < 0)
     place = (len(ordered) - 1) * abs(fraction)
     low, high, part = ordered[math.floor(place)], ordered[math.ceil(place)], place - math.floor(place)
+    if isinstance(low, Decimal | date):
+        return between(low, high, part)
+    a, b = float(low), float(high)
+    return a if place == math.floor(place) else a * (1.0 - part) + b * part
+
+
+def between(low: Any, high: Any, part: float) -> Any:
+    """What lies a part of the way from one to the other: of decimals cut towards the first, of times rounded to microseconds."""
     if isinstance(low, Decimal):
         steps = int(ROUNDING.subtract(high, low).scaleb(places := -int(low.as_tuple().exponent), ROUNDING))
         return ROUNDING.add(low, Decimal(int(steps * part)).scaleb(-places, ROUNDING))
-    if isinstance(low, date):
-        return _moment_between(as_timestamp(low), as_timestamp(high), part)
-    a, b = float(low), float(high)
-    return a if place == math.floor(place) else a * (1.0 - part) + b * part
+    return _moment_between(as_timestamp(low), as_timestamp(high), part)
 
 
 def _moment_between(low: datetime, high: datetime, part: float) -> datetime:

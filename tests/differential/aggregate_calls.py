@@ -93,6 +93,7 @@ CALLS: tuple[str, ...] = (
     "median(DISTINCT i)",
     "median(CAST(i AS HUGEINT))",
     "quantile_cont(CAST(b AS HUGEINT), 0.3)",
+    "quantile_cont(CAST(d AS DECIMAL(38, 20)), -0.5)",
     "string_agg(s ORDER BY n)",
     "string_agg(s, '-' ORDER BY n DESC)",
     "string_agg(s, '' ORDER BY i NULLS FIRST, n)",

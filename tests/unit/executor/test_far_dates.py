@@ -34,6 +34,8 @@ def test_what_arrow_computes(session: Session) -> None:
     assert session.sql("select a.k from f a join f b on a.d = b.d and a.t = b.t order by 1").table["k"].to_pylist() == [1, 2, 3]
     assert session.sql("select max(d) m from f").table["m"].cast(pa.int32()).to_pylist() == [10**7]
     assert session.sql("select cast(d as varchar) x from f where k = 2").table["x"].to_pylist() == ["29349-01-26"]
+    between = session.sql("select median(d) d, quantile_cont(t, 0.75) t from f").table
+    assert [column.cast(pa.int64()).to_pylist() for column in between.columns] == [[0], [5 * 10**17]]
 
 
 @pytest.mark.parametrize("column", ["d", "t"])
