@@ -77,6 +77,14 @@ def per_control(subject: pa.Array, controls: Sequence[Value], apply: Callable[..
     return pa.concat_arrays(parts).take(pa.array(back))
 
 
+def once_each(apply: Callable[..., pa.Array], text: pa.Array, *controls: Any) -> pa.Array:
+    """`apply(text, *controls)`, which makes NULL of NULL, for no text twice where many of them repeat."""
+    encoded = text.dictionary_encode()
+    if 2 * len(encoded.dictionary) > len(text):
+        return apply(text, *controls)
+    return apply(encoded.dictionary, *controls).take(encoded.indices)
+
+
 def split_rows(
     mask: pa.Array, subject: pa.Array, one: Callable[[pa.Array], pa.Array], other: Callable[[pa.Array], pa.Array]
 ) -> pa.Array:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial, reduce
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executor.arrow.distinct import Value, as_array, by_reference, per_control, split_rows
+from executor.arrow.decimals import validity_of
+from executor.arrow.distinct import Value, as_array, by_reference, once_each, per_control, split_rows
 from optimizer.algebra import evaluate_regex as regex
 from optimizer.algebra import evaluate_strings as reference
+from optimizer.algebra.evaluate_more import translate as translated
+from optimizer.errors import ExecutionError
 
 _SPACES = "".join(c for c in map(chr, range(0x3100)) if unicodedata.category(c) == "Zs")
 _STRING, _INT64, _BOOL = pa.string(), pa.int64(), pa.bool_()
@@ -91,6 +95,27 @@ def replace(args: Sequence[Value], rows: int) -> pa.Array:
     return per_control(as_array(args[0], rows), args[1:], one, _STRING)
 
 
+def translate(args: Sequence[Value], rows: int) -> pa.Array:
+    return per_control(as_array(args[0], rows), args[1:], partial(once_each, _translate), _STRING)
+
+
+def _translate(text: pa.Array, old: str, new: str) -> pa.Array:
+    """Byte by byte, where the characters are bytes."""
+    if not (old + new).isascii() or len(text) == text.null_count:
+        return by_reference(lambda value: translated(value, old, new), (text,), len(text), _STRING)
+    partner, stays = np.arange(256, dtype=np.uint8), np.ones(256, np.bool_)
+    for i, byte in reversed([*enumerate(old.encode())]):  # of a character that is there twice the first counts
+        stays[byte] = i < len(new)
+        partner[byte] = ord(new[i]) if stays[byte] else 0
+    _, offsets, data = text.buffers()
+    ends = np.frombuffer(offsets, np.int32)[text.offset : text.offset + len(text) + 1]
+    bytes = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]]
+    kept = stays[bytes]
+    before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int32)
+    buffers = (pa.py_buffer(before[ends - ends[0]]), pa.py_buffer(partner[bytes[kept]]))
+    return pa.StringArray.from_buffers(len(text), *buffers, validity_of(text))
+
+
 def starts_with(text: Value, prefix: Value, rows: int) -> pa.Array:
     return per_control(as_array(text, rows), (prefix,), lambda t, p: pc.starts_with(t, p), _BOOL)
 
@@ -129,6 +154,29 @@ def regex_full_matches(args: Sequence[Value], rows: int) -> pa.Array:
 def _matches(text: pa.Array, pattern: str, options: str = "") -> pa.Array:
     regex.check(pattern)
     return pc.match_substring_regex(text, regex.flagged(pattern, options))
+
+
+def regex_replace(args: Sequence[Value], rows: int) -> pa.Array:
+    """regexp_replace(text, pattern, replacement[, options])."""
+    return _of_texts(args, rows, regex.replaced_texts, regex.replaced)
+
+
+def regex_extract(args: Sequence[Value], rows: int) -> pa.Array:
+    """regexp_extract(text, pattern[, group[, options]])."""
+    return _of_texts(args, rows, regex.extracted_texts, regex.extracted)
+
+
+def _of_texts(args: Sequence[Value], rows: int, kernel: Callable[..., pa.Array], compute: Callable[..., str]) -> pa.Array:
+    """What a kernel makes of all texts. Where it refuses one the reference decides, and where a byte matches (\\C), which may
+    leave half a character."""
+
+    def one(text: pa.Array, pattern: str, *controls: str | int) -> pa.Array:
+        if r"\C" not in pattern:
+            with suppress(pa.ArrowInvalid, ExecutionError):
+                return kernel(text, pattern, *controls)
+        return by_reference(lambda value: compute(value, pattern, *controls), (text,), len(text), _STRING)
+
+    return per_control(as_array(args[0], rows), args[1:], partial(once_each, one), _STRING)
 
 
 def joined(args: Sequence[Value]) -> Value:

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import re
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from optimizer.errors import ExecutionError
 
+Texts: TypeAlias = pa.Array | pa.Scalar
 _VALID = re.compile(r"(?:[^\\]|\\[0-9\\])*")
 
 
@@ -49,29 +51,38 @@ def replaced(text: str, pattern: str, replacement: str, options: str = "") -> st
     """The first match, or with `g` every one; \\0 to \\9 are the match and its groups. No change where a group is not there, or
     for one match another letter follows \\; for every one the replacement ends before it."""
     check(pattern)
-    most = -1 if "g" in options else 1
-    if most < 0 and (valid := _VALID.match(replacement)):
-        replacement = valid[0]
-    kernel = pc.replace_substring_regex
     try:
-        pattern = flagged(pattern, options.replace("g", ""))
-        return str(kernel(pa.scalar(text), pattern, replacement, max_replacements=most).as_py())
+        return str(replaced_texts(pa.scalar(text), pattern, replacement, options).as_py())
     except pa.ArrowInvalid:
         return text
 
 
 def extracted(text: str, pattern: str, group: int = 0, options: str = "") -> str:
     """The first match or one of its groups; nothing where there is none."""
+    try:
+        return str(extracted_texts(pa.scalar(text), pattern, group, options).as_py())
+    except pa.ArrowInvalid:  # fewer groups, or no pattern
+        matches("", pattern, options)
+        return ""
+
+
+def replaced_texts(texts: Texts, pattern: str, replacement: str, options: str = "") -> Texts:
+    """`replaced` of many texts at once. Raises ArrowInvalid where Arrow refuses one of them."""
+    most = -1 if "g" in options else 1
+    if most < 0 and (valid := _VALID.match(replacement)):
+        replacement = valid[0]
+    pattern = flagged(pattern, options.replace("g", ""))
+    return pc.replace_substring_regex(texts, pattern, replacement, max_replacements=most)
+
+
+def extracted_texts(texts: Texts, pattern: str, group: int = 0, options: str = "") -> Texts:
+    """`extracted` of many texts at once. Raises ArrowInvalid where Arrow refuses the pattern, or the group."""
     if not 0 <= group <= 8:
         raise ExecutionError(f"a group of a regular expression is a number from 0 to 8, not {group}")
-    if not matches(text, pattern, options):
-        return ""
+    found = pc.match_substring_regex(texts, flagged(pattern, options))
     around = rf"\A(?s:.*?)({pattern})(?s:.*)\z"
-    try:
-        found = pc.replace_substring_regex(pa.scalar(text), flagged(around, options), rf"\{group + 1}")
-    except pa.ArrowInvalid:  # fewer groups
-        return ""
-    return str(found.as_py())
+    matching = pc.if_else(found, texts, pa.scalar(None, texts.type))
+    return pc.if_else(found, pc.replace_substring_regex(matching, flagged(around, options), rf"\{group + 1}"), "")
 
 
 def check(pattern: str) -> None:

@@ -70,7 +70,10 @@ CALLS: tuple[str, ...] = (
             "'b', 'X\\xY'",
         )
     ),
-    *(f"regexp_extract(s, {r})" for r in ("'b.'", "'(a)(b)', 2", "'a(x)?', 1", "'.', 3", "'B', 0, 'i'", "'^b'", "r")),
+    *(
+        f"regexp_extract(s, {r})"
+        for r in ("'b.'", "'(a)(b)', 2", "'a(x)?', 1", "'.', 3", "'B', 0, 'i'", "'^b'", "r", "'(b)|,', 1")
+    ),
     *(f"{side}pad(s, {n}, 'xy')" for side in "lr" for n in ("6", "2", "-1", "k")),
     "reverse(s)",
     "repeat(s, k)",
@@ -78,6 +81,8 @@ CALLS: tuple[str, ...] = (
     *(f"split_part(s, {p})" for p in ("'b', 1", "',', -1", "'', 2", "',', 0", "r, 2", "',', k")),
     "translate(s, 'ab', 'x')",
     "translate(s, 'aab', 'xyz')",
+    "translate(s, 'b日,', 'xé')",
+    "translate(s, r, '+-')",
     *(f"{side}trim(s, {c})" for side in ("", "l", "r") for c in ("'a'", "' b'", "''", "r")),
     "md5(s)",
     "concat_ws('-', s, r, i)",
