@@ -15,6 +15,8 @@ from optimizer.errors import ExecutionError
 
 Texts: TypeAlias = pa.Array | pa.Scalar
 _VALID = re.compile(r"(?:[^\\]|\\[0-9\\])*")
+_AROUND = re.compile(r"[\^$]|\\[bBAz]")  # what looks at the text before or after a match
+_LAST = re.compile(r"\\[89]")  # groups that have no number where there are two before them
 
 
 def flagged(pattern: str, options: str = "") -> str:
@@ -50,7 +52,6 @@ def full_match(text: str, pattern: str, options: str = "") -> bool:
 def replaced(text: str, pattern: str, replacement: str, options: str = "") -> str:
     """The first match, or with `g` every one; \\0 to \\9 are the match and its groups. No change where a group is not there, or
     for one match another letter follows \\; for every one the replacement ends before it."""
-    check(pattern)
     try:
         return str(replaced_texts(pa.scalar(text), pattern, replacement, options).as_py())
     except pa.ArrowInvalid:
@@ -68,11 +69,20 @@ def extracted(text: str, pattern: str, group: int = 0, options: str = "") -> str
 
 def replaced_texts(texts: Texts, pattern: str, replacement: str, options: str = "") -> Texts:
     """`replaced` of many texts at once. Raises ArrowInvalid where Arrow refuses one of them."""
+    check(pattern)
     most = -1 if "g" in options else 1
     if most < 0 and (valid := _VALID.match(replacement)):
         replacement = valid[0]
+    if most == 1 and _AROUND.search(pattern) and r"\Q" not in pattern and not _LAST.search(replacement):
+        # Arrow would match the first match again, without the text around it; what \Q opens could go on behind the group
+        pattern, most = rf"\A((?s:.*?))({pattern})", -1
+        replacement = r"\1" + re.sub(r"\\(.)", _two_further, replacement, flags=re.DOTALL)
     pattern = flagged(pattern, options.replace("g", ""))
     return pc.replace_substring_regex(texts, pattern, replacement, max_replacements=most)
+
+
+def _two_further(escape: re.Match[str]) -> str:
+    return rf"\{int(escape[1]) + 2}" if escape[1] in "01234567" else escape[0]
 
 
 def extracted_texts(texts: Texts, pattern: str, group: int = 0, options: str = "") -> Texts:
