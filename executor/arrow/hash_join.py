@@ -1,8 +1,8 @@
 """hash_join: an index on one input's keys, probed with the other input's, batch by batch.
 
 The probe side streams and keeps its order; the build side is held. Every kind but mark and single joins works with the build
-on either side. Keys are computed for every row. Where that raises, another conjunct may keep the row from every pair; so the
-rows of that batch meet all others, and the whole condition decides, as in a nested-loop join.
+on either side. Keys are computed for every row. Where that raises, another conjunct may keep the row from every pair, or there
+is no row to meet; so the rows of that batch meet all others, and the whole condition decides, as in a nested-loop join.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ def _stage(node: PlanNode, context: Context) -> Stage:
         context.filters.read_ahead(node, context)
     inner = with_dictionaries(one_batch(context.gather(node, built)), context.schema(node))
     condition = _condition(op)
-    build_keys = _keys([pair[build] for pair in op.keys], condition)(inner)
-    probe_keys = _keys([pair[probe] for pair in op.keys], condition)
+    sheltered = len(condition) > 1
+    build_keys = _keys([pair[build] for pair in op.keys], sheltered)(inner)
+    probe_keys = _keys([pair[probe] for pair in op.keys], sheltered or not inner.num_rows)
     if build_keys is None:
         return every_pair(node, context, inner, not op.build_left, condition)
     if op.kind is JoinKind.MARK:
@@ -91,15 +92,15 @@ def _index(node: PlanNode, context: Context, inner: pa.RecordBatch, keys: Sequen
     return index
 
 
-def _keys(scalars: Sequence[Scalar], condition: Predicate) -> Callable[[pa.RecordBatch], list[pa.Array] | None]:
-    """Computes the keys of a batch; None where that raises for a row, unless nothing but the key is tested."""
+def _keys(scalars: Sequence[Scalar], sheltered: bool) -> Callable[[pa.RecordBatch], list[pa.Array] | None]:
+    """Computes the keys of a batch; None where that raises for a row, if it may be `sheltered` from being asked for its key."""
     keys = [compile_scalar(scalar) for scalar in scalars]
 
     def of(batch: pa.RecordBatch) -> list[pa.Array] | None:
         try:
             return [key(batch) for key in keys]
         except ExecutionError:
-            if len(condition) == 1:
+            if not sheltered:
                 raise
             return None
 

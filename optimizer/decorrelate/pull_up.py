@@ -157,14 +157,17 @@ def as_join(kind: JoinKind, predicate: Predicate, left: Tree, pulled: Pulled) ->
             continue
         inner, outer = sides
         if not is_not_null(inner, right.props.not_null):
+            if inner.raises:  # as a filter it would be asked of rows that meet no other
+                certain.append(Call("coalesce", (conjunct, FALSE), BOOL))
+                continue
             guards.append(Call("is_not_null", (inner,), BOOL))
         certain.append(same(inner, outer, plain=False))
     return conjunction([*own, *certain]), filtered(conjunction(guards), right)
 
 
 def _equality(conjunct: Scalar, right: ColumnSet) -> tuple[Scalar, Scalar] | None:
-    """(scalar over the right columns, scalar over others) of an equality that cannot raise."""
-    if isinstance(conjunct, Call) and conjunct.function == "=" and not conjunct.raises:
+    """(scalar over the right columns, scalar over others) of an equality."""
+    if isinstance(conjunct, Call) and conjunct.function == "=":
         a, b = conjunct.args
         for one, other in ((a, b), (b, a)):
             if one.columns and not one.columns & ~right and not other.columns & right:
