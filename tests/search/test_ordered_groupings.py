@@ -1,0 +1,37 @@
+"""Joins of groupings in an order: an order may begin in a grouping, whose own sort may cost less than one of the joins."""
+
+from __future__ import annotations
+
+import pytest
+
+from optimizer.pipeline import OptimizedQuery, Optimizer
+from optimizer.settings import Settings
+from tests.search.stored_tables import catalog, table
+
+NAMES = "abcdefgh"
+TABLES = catalog(table("u", 400, {"id": 400, "x": 300}), *(table(name, 1500, {"k": 390}) for name in NAMES))
+
+
+def planned(groupings: int, end: str, columns: str = "u.id", **changes: object) -> OptimizedQuery:
+    names = NAMES[:groupings]
+    joins = " ".join(f"join (select k, count(*) n from {name} group by k) {name} on {name}.k = u.id" for name in names)
+    counted = ", ".join(f"{name}.n" for name in names) if "group" not in end else "sum(a.n)"
+    sql = f"select {columns}, {counted} from u {joins} {end}"
+    return Optimizer(TABLES, Settings.from_mapping({"expand_joins": 0, **changes})).optimize(sql)
+
+
+ENDS = ["order by u.id", "order by u.id desc", "order by a.n", "order by b.k, u.x", "group by u.id"]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_the_table_finds_what_the_exhaustive_search_finds(end: str) -> None:
+    table, every = planned(3, end, region="table"), planned(3, end, region="tasks", pruning="none")
+    assert table.search.proven
+    assert table.cost == pytest.approx(every.cost, rel=1e-12)
+
+
+@pytest.mark.parametrize("end", ["order by u.id", "order by u.id desc", "order by a.n", "group by u.id"])
+def test_an_order_costs_few_of_the_splits(end: str) -> None:
+    plain, ordered = planned(8, ""), planned(8, end)
+    assert ordered.search.proven
+    assert ordered.search.tasks < 2 * plain.search.tasks
