@@ -68,8 +68,8 @@ class Context:
     """`opener` starts a node's plan: a generator of its batches. `memory`: what operators keep from one run of their plan to the
     next, by node; None where a plan runs once. `filters`: what finished build sides say of scans; None where nobody asks them.
     `watch`: who looks after limits, if anybody. `spools`: the rows that spools hold, by number. `encoded`: columns that come as
-    dictionaries, by the id of the node that hands them on. `shares`: of tables that are read in part, by name, which part of how
-    many is read here."""
+    dictionaries, by the id of the node that hands them on. `shares`: of scans that read a part of their table, by id, which part
+    of how many."""
 
     columns: Columns
     sources: Mapping[str, TableSource]
@@ -81,7 +81,7 @@ class Context:
     watch: Watch | None = None
     spools: Mapping[int, Readable] = field(default_factory=dict)
     encoded: Mapping[int, ColumnSet] = field(default_factory=dict)
-    shares: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    shares: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
     def open(self, node: PlanNode) -> Batches:
         return self.opener(node, self)

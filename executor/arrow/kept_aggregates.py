@@ -82,6 +82,12 @@ def is_kept(function: str) -> bool:
     return AGGREGATE_FUNCTIONS[function].reference is not None
 
 
+def keeps_rows(call: AggregateCall | WindowCall) -> bool:
+    """Whether what is kept of a group may grow with its rows."""
+    kernel = KERNELS.get(call.function)
+    return call.distinct or (is_kept(call.function) and (kernel is None or kernel.merge is None))
+
+
 class Kept:
     """How the rows of a call's groups are kept: `columns` of its arguments, then those of its order."""
 

@@ -66,8 +66,9 @@ class ParquetFiles:
             zones = tuple((f.name, f.type.tz) for f in fragment.physical_schema if pa.types.is_timestamp(f.type) and f.type.tz)
             if zones not in made:
                 made[zones] = conjuncts(dict(zones))
+            schema = fragment.physical_schema if zones else self._dataset.schema  # which has no zones to compare statistics with
             for conjunct in made[zones]:
-                fragment = fragment.subset(filter=conjunct, schema=self._dataset.schema)
+                fragment = fragment.subset(filter=conjunct, schema=schema)
             found += [RowGroup(fragment, group.id, group.num_rows) for group in fragment.row_groups if group.num_rows]
         if among is None:
             return found

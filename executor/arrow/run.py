@@ -129,10 +129,10 @@ def execute(
     counters: Counters | None = None,
     tuning: Tuning | None = None,
     watch: Watch | None = None,
-    shares: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+    shares: Mapping[int, tuple[int, int]] = MappingProxyType({}),
 ) -> pa.RecordBatchReader:
     """The plan's rows as they come; nothing runs before the first batch is asked for. Under a `watch` it runs on a thread of its
-    own, so that it can be stopped at any time. `shares`: tables of which but one part of so many is read.
+    own, so that it can be stopped at any time. `shares`: by the ids of scans, which part of how many they read.
 
     Dropping the reader stops the plan. Reading raises ExecutionError, which names the operator that failed. Raises CatalogError
     where the plan reads a table whose rows are not at hand.

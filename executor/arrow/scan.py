@@ -99,7 +99,7 @@ def _parquet(
     names = {c.id: c.source for c in scan.columns if needed >> c.id & 1}
     files = context.once(node, lambda: ParquetFiles(_dataset(source, source.files, list(names.values()))))
     decoder = Decoder(scan.predicate, names, {id: context.columns[id].type for id in names}, context.schema(node), tests)
-    groups = files.row_groups(lambda zones: _split(scan, source, zones)[0])[_share(scan, context)]
+    groups = files.row_groups(lambda zones: _split(scan, source, zones)[0])[_share(node, context)]
     for each in ranges:
         fewer = files.row_groups(partial(_bounds, each, names, source.schema), groups)
         each.skipped(sum(group.num_rows for group in groups) - sum(group.num_rows for group in fewer))
@@ -116,7 +116,7 @@ def _parquet(
 
 
 def _others(node: PlanNode, scan: Scan, source: TableSource, context: Context, tests: Sequence[RowTest]) -> ScanParts:
-    files = source.files[_share(scan, context)]
+    files = source.files[_share(node, context)]
     if not files:
         return ScanParts(iter(()), None)
     pushed, local = _split(scan, source, {})
@@ -143,9 +143,9 @@ def _others(node: PlanNode, scan: Scan, source: TableSource, context: Context, t
     return ScanParts(items, work)
 
 
-def _share(scan: Scan, context: Context) -> slice:
+def _share(node: PlanNode, context: Context) -> slice:
     """Which row groups, or files, of a table are read here."""
-    first, of = context.shares.get(scan.table, (0, 1))
+    first, of = context.shares.get(node.id, (0, 1))
     return slice(first, None, of)
 
 

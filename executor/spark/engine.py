@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache, lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -23,32 +23,44 @@ from executor.arrow.counters import Counters
 from executor.arrow.failures import first_line
 from executor.arrow.run import execute
 from executor.arrow.watch import Stopped, Watch
-from executor.spark.moving import Part
+from executor.spark.moving import EVERY, Part
+from executor.spark.operators import PartScan
 from executor.spark.placing import placed
 from executor.spark.stages import stages_of
 from executor.spark.task import Source, Work, add_counted, fill, run, sources_of
+from executor.spark.waiting import waited
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.traits import Collation
+from optimizer.cost.spark import SparkCost
 from optimizer.errors import ExecutionError, PlanscopeError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Stop = Callable[[], None]
-Collect = Callable[["SparkSession", "DataFrame", Stop], Sequence[Any]]
 TASK_BYTES = 128 << 20  # of the files that a task reads: where there are more, there are more tasks than run at a time
 _PARTS = "array<struct<task:int,stage:int,sender:int,part:int,content:binary>>"
 _INT = pa.int32()
 _ARROW_PARTS = pa.list_(pa.struct([("task", _INT), ("stage", _INT), ("sender", _INT), ("part", _INT), ("content", pa.binary())]))
 
 
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Raises ExecutionError for what Spark raises."""
+    try:
+        yield
+    except (PlanscopeError, Stopped):
+        raise
+    except Exception as error:
+        raise ExecutionError(f"Spark failed: {first_line(error)}") from error
+
+
 class SparkEngine:
     """Runs plans on `spark`: a session, or what gives one when it is first needed; by default the session of the process.
 
     `nodes`: tasks that run at a time, for costs, as the setting `spark_nodes` says. `tasks`: how many there are of a stage; by
-    default as many as run at a time, or more where files are large. `collect` gives the rows of a frame; it may tell how far it
-    is, and asks now and then whether to go on, which raises what ends it.
+    default as many as run at a time, or more where files are large. `what` describes jobs in Spark's UI; `say` hears how far they
+    are; `failures` turns what Spark raises into our errors.
     """
 
     name = cost_model = "spark"
@@ -58,13 +70,21 @@ class SparkEngine:
         spark: SparkSession | Callable[[], SparkSession] | None = None,
         nodes: int = 4,
         tasks: int | None = None,
-        collect: Collect = lambda spark, frame, go_on: frame.collect(),
+        what: str = "planscope",
+        say: Callable[[str], None] | None = None,
+        failures: Callable[[], AbstractContextManager[None]] = _failures,
     ) -> None:
-        self._spark, self.nodes, self.tasks, self._collect = spark, nodes, tasks, collect
+        self._spark, self.nodes, self.tasks = spark, nodes, tasks
+        self._what, self._say, self._failures = what, say or (lambda _: None), failures
+
+    @property
+    def moving(self) -> SparkCost:
+        """What exchanges cost."""
+        return SparkCost(nodes=self.nodes)
 
     def shown(self, plan: PlanNode, order: Collation, columns: Columns) -> PlanNode:
         """The plan with its exchanges. Raises Unsupported."""
-        return placed(plan, order, columns, self.nodes)
+        return placed(plan, order, columns, self.moving)
 
     def execute(
         self,
@@ -78,23 +98,17 @@ class SparkEngine:
     ) -> pa.RecordBatchReader:
         """The rows of a plan, by `order`, as `executor.arrow.run.execute` has them. The job runs when a batch is asked for. Each
         task may hold what the watch allows."""
-        moved = placed(plan, order, columns, self.nodes)
+        moved = placed(plan, order, columns, self.moving)
         *stages, last = stages_of(moved)
         tables = sources_of(moved, sources)
 
         @cache
         def received() -> Sequence[Part]:
-            bytes = None if watch is None else watch.limits.bytes
-            works = [
-                Work(number, stage, self._tasks(tables), columns, tables, counters is not None, bytes)
-                for number, stage in enumerate(stages)
-            ]
-            try:
-                parts = self._run(works, last.inputs, (lambda: None) if watch is None else watch.go_on)
-            except (PlanscopeError, Stopped):
-                raise
-            except Exception as error:
-                raise ExecutionError(f"Spark failed: {first_line(error)}") from error
+            bytes, go_on = (None, None) if watch is None else (watch.limits.bytes, watch.go_on)
+            tasks = self._tasks(moved, tables) if stages else 0
+            counted = counters is not None
+            works = [Work(number, stage, tasks, columns, tables, counted, bytes) for number, stage in enumerate(stages)]
+            parts = self._run(works, last.inputs, go_on) if works else ()
             if counters is not None:
                 add_counted(counters, parts)
             return parts
@@ -102,8 +116,9 @@ class SparkEngine:
         fill(last.plan, received)
         return execute(last.plan, columns, tables, counters, tuning, watch)
 
-    def _tasks(self, tables: Mapping[str, Source]) -> int:
-        read = sum(file.stat().st_size for table in tables.values() if table.shared for file in table.files)
+    def _tasks(self, plan: PlanNode, tables: Mapping[str, Source]) -> int:
+        shared = {node.op.scan.table for node in plan.walk() if isinstance(node.op, PartScan)}
+        read = sum(file.stat().st_size for name in shared for file in tables[name].files)
         return self.tasks or max(self._parallelism(), -(-read // TASK_BYTES))
 
     def _parallelism(self) -> int:
@@ -120,18 +135,18 @@ class SparkEngine:
             self._spark = SparkSession.builder.getOrCreate()
         return self._spark() if callable(self._spark) else self._spark
 
-    def _run(self, works: Sequence[Work], wanted: Sequence[int], go_on: Stop) -> list[Part]:
+    def _run(self, works: Sequence[Work], wanted: Sequence[int], go_on: Callable[[], None] | None) -> list[Part]:
         """What the stages `wanted` send to the last one."""
-        if not works:
-            return []
-        spark, frames = self._session, list["DataFrame"]()
-        readers = [number for work in works for number in work.stage.inputs] + list(wanted)
-        with _configured(spark, {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": str(works[0].tasks)}):
+        with self._failures():
+            spark, frames = self._session, list["DataFrame"]()
+            readers = [number for work in works for number in work.stage.inputs] + list(wanted)
             for work in works:
                 frame = _frame(spark, work, frames)
                 frames.append(frame.persist() if readers.count(work.number) > 1 else frame)
             try:
-                return [Part(*row) for row in self._collect(spark, _union([frames[number] for number in wanted]), go_on)]
+                result = _union([_for_one(frames[number]) for number in wanted])
+                rows = waited(spark, result.toArrow, self._what, self._say, go_on)
+                return [Part(*values) for values in zip(*(column.to_pylist() for column in rows.columns), strict=True)]
             finally:
                 for number, frame in enumerate(frames):
                     if readers.count(number) > 1:
@@ -146,12 +161,25 @@ def _frame(spark: SparkSession, work: Work, frames: Sequence[DataFrame]) -> Data
     if not work.stage.inputs:
         first = f.arrow_udf(_first(work), _PARTS).asNondeterministic()
         return spark.range(0, tasks, 1, tasks).select(f.explode(first("id")).alias("part")).select("part.*")
-    numbers = f.create_map(*(f.lit(each) for pair in enumerate(_spread(work.tasks)) for each in pair))
+    sent = [frames[number] for number in work.stage.inputs]
+    sent = [_for_each(frame, tasks) if work.stage.parted else _for_one(frame) for frame in sent]
     nothing = spark.range(0, tasks, 1, 1).selectExpr("cast(id as int) task", "-1 stage", "0 sender", "0 part", "x'' content")
-    sent = _union([*(frames[number] for number in work.stage.inputs), nothing])  # a task runs also where it gets nothing
+    numbers = f.create_map(*(f.lit(each) for pair in enumerate(_spread(tasks)) for each in pair))
+    parts = _union([*sent, nothing]).withColumn("key", numbers[f.col("task")])  # a task runs also where it gets nothing
     then = f.arrow_udf(_then(work), _PARTS)
-    made = sent.groupBy(numbers[f.col("task")]).agg(then(*Part._fields).alias("parts"))
+    made = parts.repartition(tasks, "key").groupBy("key").agg(then(*Part._fields).alias("parts"))
     return made.select(f.explode("parts").alias("part")).select("part.*")
+
+
+def _for_one(frame: DataFrame) -> DataFrame:
+    """The parts that one task gets, the only one of its stage."""
+    return frame.where("task <= 0").selectExpr("0 task", "stage", "sender", "part", "content")
+
+
+def _for_each(frame: DataFrame, tasks: int) -> DataFrame:
+    """The parts with those for every task once for each: Spark makes the copies where the parts are."""
+    own = f"explode(if(task = {EVERY}, sequence(0, {tasks - 1}), array(task))) task"
+    return frame.selectExpr(own, "stage", "sender", "part", "content")
 
 
 def _first(work: Work) -> Callable[[pa.Array], pa.Array]:
@@ -186,18 +214,6 @@ def _union(frames: Sequence[DataFrame]) -> DataFrame:
     for each in others:
         first = first.unionByName(each)
     return first
-
-
-@contextmanager
-def _configured(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    before = {name: spark.conf.get(name, None) for name in settings}
-    try:
-        for name, value in settings.items():
-            spark.conf.set(name, value)
-        yield
-    finally:
-        for name, old in before.items():
-            spark.conf.unset(name) if old is None else spark.conf.set(name, old)
 
 
 @lru_cache

@@ -15,15 +15,15 @@ from executor.arrow.batches import column_name, one_batch
 from executor.arrow.failures import OperatorError
 from executor.arrow.key_words import key_words, mixed_words
 from executor.spark.places import Kind, Place
-from optimizer.algebra.columns import ColumnId
 
 _MOST_BYTES = 64 << 20  # of rows in one part
 ERROR, COUNTED = -1, -2  # numbers of parts that are no rows
+EVERY = -1  # the number of a task that means all of them
 
 
 class Part(NamedTuple):
-    """`content` of the task `sender` of `stage` for `task`. `part`: its place among those; or ERROR: what the sender raised, or
-    COUNTED: what operators did, which is passed on until it is with the last stage."""
+    """`content` of the task `sender` of `stage` for `task`, or for all of them (EVERY). `part`: its place among those; or ERROR:
+    what the sender raised, or COUNTED: what operators did, which is passed on until it is with the last stage."""
 
     task: int
     stage: int
@@ -34,16 +34,16 @@ class Part(NamedTuple):
 
 def targets(place: Place, sender: int, tasks: int) -> Sequence[int]:
     """The tasks to which rows may go."""
-    return {Kind.ONE: (0,), Kind.ANY: (sender,)}.get(place.kind, range(tasks))
+    return {Kind.ONE: (0,), Kind.ANY: (sender,), Kind.ALL: (EVERY,)}.get(place.kind, range(tasks))
 
 
-def sent(table: pa.Table, keys: Sequence[ColumnId], place: Place, sender: int, tasks: int) -> Iterator[tuple[int, pa.Table]]:
-    """The rows of a table for each task. `keys`: what they are hashed by."""
+def sent(table: pa.Table, place: Place, sender: int, tasks: int) -> Iterator[tuple[int, pa.Table]]:
+    """The rows of a table for each task."""
     if place.kind is not Kind.HASH:
         yield from ((task, table) for task in targets(place, sender, tasks))
         return
     batch = one_batch(table)
-    words, _ = key_words([batch.column(column_name(key)) for key in keys], null_safe=(1 << len(keys)) - 1)
+    words, _ = key_words([batch.column(column_name(key)) for key in place.columns], null_safe=(1 << len(place.columns)) - 1)
     task = (mixed_words(words) % np.uint64(tasks)).astype(np.int64)
     ordered = pa.Table.from_batches([batch.take(pa.array(np.argsort(task, kind="stable")))])
     start = 0

@@ -15,7 +15,7 @@ from executor.arrow.context import Context
 from executor.spark.places import Place
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.logical import Label
-from optimizer.algebra.physical import HashAggregate, HashGroupingSets, PhysicalOperator
+from optimizer.algebra.physical import HashAggregate, HashGroupingSets, PhysicalOperator, TableScan
 from optimizer.algebra.plan import PlanNode
 
 
@@ -29,6 +29,13 @@ class Exchange(PhysicalOperator):
 
     def describe(self, label: Label) -> str:
         return self.place.show(label)
+
+
+@dataclass(frozen=True, slots=True)
+class PartScan(TableScan):
+    """A scan of which each task reads a part."""
+
+    name: ClassVar[str] = "part_scan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +57,6 @@ class PartialGroups(PhysicalOperator):
         if context.counters is not None:
             context.counters.add(node.id, 0.0, made.states.num_rows, 1)
         yield from ()
-
-    @property
-    def keys(self) -> tuple[ColumnId, ...]:
-        """Those of the states."""
-        return self.of.keys if isinstance(self.of, HashAggregate) else tuple(dict.fromkeys(k.source for k in self.of.keys))
 
 
 @dataclass(frozen=True, slots=True)

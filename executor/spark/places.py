@@ -24,7 +24,7 @@ class Kind(Enum):
     ONE = "to one task"
     ALL = "to every task"
     HASH = "by hash"
-    ANY = "stay"
+    ANY = "kept where they are made"
 
 
 class Place(NamedTuple):
@@ -37,8 +37,8 @@ class Place(NamedTuple):
         return self.kind in (Kind.HASH, Kind.ANY)
 
     def serves(self, wanted: Place) -> bool:
-        """Whether rows that lie here need not be moved to lie as `wanted`."""
-        return self == wanted or (wanted.kind is Kind.ANY and self.kind is Kind.HASH)
+        """Whether rows that lie here need not be moved to lie as `wanted`: a plan that every task runs may be run by one."""
+        return self == wanted or (wanted.kind, self.kind) in ((Kind.ANY, Kind.HASH), (Kind.ONE, Kind.ALL))
 
     def show(self, label: Label) -> str:
         columns = f" of {', '.join(map(label, self.columns))}" if self.columns else ""

@@ -19,7 +19,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from executor.spark.operators import Exchange, FinalGroups, PartialGroups
+from executor.arrow.kept_aggregates import keeps_rows
+from executor.spark.operators import Exchange, FinalGroups, PartialGroups, PartScan
 from executor.spark.places import ALL, ANY, ONE, Kind, Place, by_hash, can_hash
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.kinds import JoinKind
@@ -59,31 +60,23 @@ from optimizer.errors import Unsupported
 
 ROW = 50.0  # ns
 _TEXT = 24.0  # bytes of a value without a fixed width
+# what every task may not do alike: rows that limits leave are any; spools are filled once; what runs inside others is not asked
+_NOT_EVERYWHERE = (TopK, LimitRows, WithSpools, FillSpool, ReadSpool, NestedApply, Recurse)
 _LEADING = 3  # keys of a sort by which rows may be sent before
 _FAR = 1e30  # of what cannot be done
-_PART = "part of "  # leads the name of a table of which each task reads a part
 
 # joins that may have all of their right, or left, input in every task
 _RIGHT_EVERYWHERE = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK, JoinKind.SINGLE)
 _LEFT_EVERYWHERE = (JoinKind.INNER, JoinKind.RIGHT)
 
 
-def shared_name(table: str) -> str:
-    """What a scan reads that gives each task a part of the table."""
-    return _PART + table
-
-
-def own_name(table: str) -> str:
-    """The table's own name, of a name that a scan reads."""
-    return table.removeprefix(_PART)
-
-
-def placed(plan: PlanNode, order: Collation, columns: Columns, nodes: int) -> PlanNode:
-    """The plan with exchanges; all rows of its root lie in one task, by `order`. `nodes`: tasks at a time, for costs.
+def placed(plan: PlanNode, order: Collation, columns: Columns, moving: SparkCost) -> PlanNode:
+    """The plan with exchanges; all rows of its root lie in one task, by `order`. `moving`: what exchanges cost, among how many
+    tasks.
 
     Raises Unsupported for an operator of a plug-in.
     """
-    placing = _Placing(columns, nodes)
+    placing = _Placing(columns, moving)
     for node in _bottom_up(plan):
         placing.visit(node)
     result = placing.obtain(plan, ONE, TraitSet(order))
@@ -103,9 +96,8 @@ class _Way(NamedTuple):
 
 
 class _Placing:
-    def __init__(self, columns: Columns, nodes: int) -> None:
-        self._columns, self._nodes = columns, float(nodes)
-        self._moving = SparkCost(nodes=nodes)
+    def __init__(self, columns: Columns, moving: SparkCost) -> None:
+        self._columns, self._nodes, self._moving = columns, moving.nodes, moving
         self._ways: dict[int, dict[Place, _Way]] = {}
         self._spools: dict[int, Place] = {}  # that stages fill
 
@@ -115,6 +107,8 @@ class _Placing:
             raise Unsupported(f"the operator {node.op.name} of a plug-in does not run on Spark", hint="--engine arrow runs it")
         found = self._ways[id(node)] = dict[Place, _Way]()
         for place, needs, split in self._candidates(node):
+            if column_set(place.columns) & ~node.columns:
+                place = ANY  # what places the rows is gone
             cost = self._cost(node, place, needs, split)
             if cost < _FAR and (place not in found or cost < found[place].cost):
                 found[place] = _Way(cost, needs, split)
@@ -125,17 +119,15 @@ class _Placing:
         """Places, what they need of the inputs, and whether that is in two steps."""
         op, inputs = node.op, node.inputs
         match op:
+            case TableScan(scan) if scan.limit is None:
+                yield ANY, (), False
             case TableScan() | ConstantRows():
-                limited = isinstance(op, ConstantRows) or op.scan.limit is not None
-                yield (ONE if limited else ANY), (), False
-                if not _is_volatile(node) and (isinstance(op, ConstantRows) or not limited):
-                    yield ALL, (), False
+                yield ONE, (), False
             case ReadSpool(spool) if spool in self._spools:
                 yield self._spools[spool], (), False
             case FilterRows() | ProjectRows() | Sort() | PartialSort():
-                for place in dict.fromkeys((*self._places(inputs[0]), ONE, *self._below_sort(op))):
-                    if place is not ALL or not _is_volatile(node):
-                        yield _renamed(op, place), (place,), False
+                for place in dict.fromkeys((*self._natural(inputs[0]), ONE, *self._below_sort(op))):
+                    yield _renamed(op, place), (place,), False
             case WindowRows(partition) | HashAggregate(keys=partition) | StreamingAggregate(keys=partition):
                 for place in (ONE, *self._together(inputs[0], partition)):
                     yield place, (place,), False
@@ -170,10 +162,12 @@ class _Placing:
                 yield (ANY if place.parted else ONE), (place,), False
             case WithSpools():
                 fills = tuple(ANY if self._cheapest(each).parted else ONE for each in inputs[:-1])
-                for place in self._places(inputs[-1]):
+                for place in self._natural(inputs[-1]):
                     yield place, (*fills, place), False
             case _:
                 yield ONE, (ONE,) * len(inputs), False
+        if not isinstance(op, _NOT_EVERYWHERE) and not any(scalar.volatile for scalar in op.scalars()):
+            yield ALL, (ALL,) * len(inputs), False
 
     def _joined(
         self, node: PlanNode, kind: JoinKind, keys: Sequence[tuple[Scalar, Scalar]]
@@ -206,7 +200,7 @@ class _Placing:
     def _together(self, child: PlanNode, keys: Sequence[ColumnId]) -> list[Place]:
         """Places in which rows equal on `keys` are together."""
         wanted = column_set(keys)
-        natural = [place for place in self._places(child) if place.kind is Kind.HASH and not column_set(place.columns) & ~wanted]
+        natural = [place for place in self._natural(child) if place.columns and not column_set(place.columns) & ~wanted]
         return list(dict.fromkeys((*natural, self._hashed(keys))))
 
     def _below_sort(self, op: object) -> Iterator[Place]:
@@ -216,16 +210,18 @@ class _Placing:
             if all(can_hash(self._columns[column].type) for column in columns[:i]):
                 yield by_hash(tuple(columns[:i]))
 
-    def _places(self, node: PlanNode) -> Iterable[Place]:
-        """Where its rows lie if they are not moved."""
-        return self._ways[id(node)]
+    def _natural(self, node: PlanNode) -> list[Place]:
+        """Where its rows lie if they are not moved, but for every task."""
+        return [place for place in self._ways[id(node)] if place != ALL]
 
     def _parted(self, node: PlanNode) -> Iterable[Place]:
-        return dict.fromkeys((ANY, *(place for place in self._places(node) if place.parted)))
+        return dict.fromkeys((ANY, *(place for place in self._natural(node) if place.parted)))
 
     def _cheapest(self, node: PlanNode) -> Place:
+        """Where it is made at the least cost, by all tasks or by one."""
         ways = self._ways[id(node)]
-        return min((place for place in ways if place is not ALL), key=lambda place: ways[place].cost)
+        found = min(ways, key=lambda place: ways[place].cost)
+        return ONE if found == ALL else found
 
     def _cost(self, node: PlanNode, place: Place, needs: tuple[Place | None, ...], split: bool) -> float:
         rows = node.rows
@@ -239,11 +235,13 @@ class _Placing:
         if not split:
             return cost + self._work(rows, place)
         partial = self._partial_rows(node)
-        moved = self._moving.gather if place is ONE else self._moving.shuffle
+        moved = self._moving.shuffle if place.parted else self._moving.gather
         return cost + self._work(rows, ANY) + moved(partial * self._width(node.columns)) + self._work(partial, place)
 
     def _partial_rows(self, node: PlanNode) -> float:
         op = node.op
+        if isinstance(op, HashAggregate | HashGroupingSets) and any(keeps_rows(item.call) for item in op.aggregates):
+            return node.inputs[0].rows  # of distinct values, or of texts to be joined, states keep the rows
         groups = op.offset + op.count if isinstance(op, TopK | LimitRows) and op.count is not None else node.rows
         return min(node.inputs[0].rows, groups * self._nodes)
 
@@ -261,11 +259,10 @@ class _Placing:
             cost = way.cost
             if not have.serves(need):
                 order = _order_again(node, traits)
-                if have is ALL or order is None:
+                if have == ALL or order is None:
                     continue
                 bytes = max(1.0, node.rows) * self._width(node.columns)
-                one_task = need is ONE or need is ALL
-                cost += self._moving.broadcast(bytes) if one_task else self._moving.shuffle(bytes)
+                cost += self._moving.shuffle(bytes) if need.parted else self._moving.broadcast(bytes)
                 cost += 4 * self._work(node.rows, need) if order else 0.0
             if cost < best[0]:
                 best = cost, have
@@ -285,11 +282,11 @@ class _Placing:
     def _built(self, node: PlanNode, place: Place) -> PlanNode:
         way, op = self._ways[id(node)][place], node.op
         inputs = tuple(
-            self._inside(child) if need is None else self.obtain(child, need, _asked(node, i))
+            self._inside(child, place) if need is None else self.obtain(child, need, _asked(node, i))
             for i, (child, need) in enumerate(zip(node.inputs, way.needs, strict=True))
         )
-        if isinstance(op, TableScan) and place is ANY:
-            return node.rebuilt(TableScan(replace(op.scan, table=shared_name(op.scan.table))), ())
+        if isinstance(op, TableScan) and place == ANY:
+            return node.rebuilt(PartScan(op.scan), ())
         if isinstance(op, FillSpool):
             return node.rebuilt(op, (_new(Exchange(ANY, place.parted), inputs[0]),))
         if not way.split:
@@ -301,12 +298,12 @@ class _Placing:
         first = _new(replace(op, offset=0, count=op.offset + op.count), inputs[0], inputs[0].columns, self._partial_rows(node))
         return node.rebuilt(op, (self._moved(first, node.inputs[0], ONE, True, _asked(node, 0)),))
 
-    def _inside(self, node: PlanNode) -> PlanNode:
-        """A plan that runs as a whole in one task; what it reads of spools that stages fill is sent to every task."""
-        inputs = tuple(map(self._inside, node.inputs))
+    def _inside(self, node: PlanNode, place: Place) -> PlanNode:
+        """A plan that runs as a whole in each task that has rows at `place`; so what it reads of spools that stages fill is sent
+        to all of these."""
         if isinstance(node.op, ReadSpool) and node.op.spool in self._spools:
-            return _new(Exchange(ALL, self._spools[node.op.spool].parted), node)
-        return node.rebuilt(node.op, inputs)
+            return _new(Exchange(ONE if place == ONE else ALL, self._spools[node.op.spool].parted), node)
+        return node.rebuilt(node.op, tuple(self._inside(each, place) for each in node.inputs))
 
 
 def outside(node: PlanNode) -> int:
@@ -322,11 +319,6 @@ def _bottom_up(plan: PlanNode) -> list[PlanNode]:
         result.append(node)
         stack.extend(node.inputs[: outside(node)])
     return result[::-1]
-
-
-def _is_volatile(node: PlanNode) -> bool:
-    """Whether it may give other rows in each task."""
-    return any(scalar.volatile for scalar in node.op.scalars())
 
 
 def _asked(node: PlanNode, index: int) -> TraitSet:

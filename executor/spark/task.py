@@ -18,8 +18,7 @@ from executor.arrow.counters import Counters, NodeCounters
 from executor.arrow.run import execute
 from executor.arrow.watch import Limits, Watch
 from executor.spark.moving import COUNTED, ERROR, Part, by_sender, contents, decoded, sent, targets
-from executor.spark.operators import PartialGroups, Received
-from executor.spark.placing import own_name
+from executor.spark.operators import PartialGroups, PartScan, Received
 from executor.spark.stages import Stage
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.physical import TableScan
@@ -36,26 +35,23 @@ copyreg.pickle(pa.MonthDayNano, lambda value: (_month_day_nano, tuple(value)))  
 
 @dataclass(frozen=True)
 class Source:
-    """What a task has to know of a table. `shared`: each task reads a part of it."""
+    """What a task has to know of a table."""
 
     name: str
     files: tuple[Path, ...]
     format: str
     schema: pa.Schema
     read_schema: pa.Schema
-    shared: bool
 
 
 def sources_of(plan: PlanNode, sources: Mapping[str, TableSource]) -> dict[str, Source]:
-    """By the names that the plan's scans read."""
-    found = {}
-    for node in plan.walk():
-        if isinstance(node.op, TableScan):
-            name = node.op.scan.table
-            table = sources[own_name(name)]
-            files = tuple(file.resolve() for file in table.files)
-            found[name] = Source(table.name, files, table.format, table.schema, table.read_schema, own_name(name) != name)
-    return found
+    """Of the tables that the plan reads, by name."""
+    names = {node.op.scan.table for node in plan.walk() if isinstance(node.op, TableScan)}
+    tables = {name: sources[name] for name in sorted(names)}
+    return {
+        name: Source(table.name, tuple(file.resolve() for file in table.files), table.format, table.schema, table.read_schema)
+        for name, table in tables.items()
+    }
 
 
 class Work(NamedTuple):
@@ -80,7 +76,7 @@ def run(packed: bytes, task: int, received: Sequence[Part]) -> list[Part]:
     except Exception as error:
         said = str(error) if isinstance(error, PlanscopeError) else f"{type(error).__name__}: {error}"
         parts = [Part(each, work.number, task, ERROR, said.encode()) for each in targets(work.stage.place, task, work.tasks)]
-    return parts + [each._replace(task=0, stage=work.number, sender=task) for each in received if each.part == COUNTED]
+    return parts + [each._replace(task=0) for each in received if each.part == COUNTED]
 
 
 def fill(plan: PlanNode, received: Callable[[], Sequence[Part]]) -> None:
@@ -97,14 +93,13 @@ def _of_stage(received: Callable[[], Sequence[Part]], stage: int) -> list[list[p
 def _results(work: Work, task: int, received: Sequence[Part]) -> Iterator[Part]:
     plan, place, counters = work.stage.plan, work.stage.place, Counters() if work.counted else None
     fill(plan, lambda: received)
-    shares = {name: (task, work.tasks) for name, source in work.sources.items() if source.shared}
+    shares = {node.id: (task, work.tasks) for node in plan.walk() if isinstance(node.op, PartScan)}
     watch = None if work.bytes is None else Watch(Limits(None, work.bytes))
     made = execute(plan, work.columns, work.sources, counters, Tuning(workers=1), watch, shares).read_all()
     grouped = plan.op if isinstance(plan.op, PartialGroups) else None
-    keys = place.columns if grouped is None or not place.columns else grouped.keys
     found: dict[int, list[pa.Table]] = {}
     for table in [made] if grouped is None else grouped.made:
-        for target, part in sent(decoded(table), keys, place, task, work.tasks):
+        for target, part in sent(decoded(table), place, task, work.tasks):
             found.setdefault(target, []).append(part)
     for target, tables in found.items():
         if not any(table.num_rows for table in tables) and (grouped is None or place.columns):
@@ -118,6 +113,7 @@ def _results(work: Work, task: int, received: Sequence[Part]) -> Iterator[Part]:
 
 def add_counted(counters: Counters, parts: Iterable[Part]) -> None:
     """Adds what the operators of tasks did."""
-    for each in parts:
-        for id, values in json.loads(each.content).items() if each.part == COUNTED else ():
+    counted = {(each.stage, each.sender): each.content for each in parts if each.part == COUNTED}  # of a spool they come often
+    for content in counted.values():
+        for id, values in json.loads(content).items():
             counters.merge(int(id), NodeCounters(**values))

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from random import Random
 from typing import Any
 
+from executor.spark.waiting import is_remote
 from experiments.bench.child import Child
 from experiments.bench.experiment import Experiment, Item
 from experiments.bench.registry import load
@@ -15,7 +16,6 @@ from experiments.bench.runner import Limits
 from experiments.bench.store import LOCK, Store
 from experiments.lock import holder
 from experiments.pipeline.spark.errors import PipelineError
-from experiments.pipeline.spark.session import is_remote
 from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.errors import many
 

@@ -40,13 +40,8 @@ def engine_of(
 
         return ARROW
     from executor.spark.engine import SparkEngine
+    from experiments.pipeline.spark.errors import translated
     from experiments.pipeline.spark.session import spark_session
 
     say = progress(quiet)
-    return SparkEngine(partial(spark_session, master, remote, say, conf), nodes, collect=partial(_collected, what))
-
-
-def _collected(what: str, spark: Any, frame: Any, go_on: Callable[[], None]) -> Any:
-    from experiments.pipeline.spark.tasks import collect
-
-    return collect(spark, frame, what, lambda _: go_on())
+    return SparkEngine(partial(spark_session, master, remote, say, conf), nodes, what=what, say=say, failures=translated)

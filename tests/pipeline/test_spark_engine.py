@@ -12,14 +12,26 @@ from executor.session import Session
 from executor.spark.engine import SparkEngine, _spark_hash, _spread
 from experiments.workloads.queries import built_in_queries
 from optimizer.catalog.table import Catalog
+from optimizer.cost.spark import SparkCost
 from optimizer.errors import ExecutionError
+from tests.processes import wait_until
 from tests.reference.compare import assert_result, rows_of
 from tests.spark.conftest import shared_tpch
+from tests.spark.tasks import AnyCost
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["shared_tpch"]  # a fixture
+
+
+class Moving(SparkEngine):
+    """Exchanges cost next to nothing, so that small tables too are read in parts."""
+
+    @property
+    def moving(self) -> SparkCost:
+        return AnyCost(7)
+
 
 TWICE = """with t as (select o_custkey k, sum(o_totalprice) s from orders group by o_custkey)
            select a.k, a.s, (select count(*) from t b where b.s > a.s) above from t a where a.k < 20 order by a.s desc"""
@@ -35,11 +47,9 @@ def test_the_hash_is_sparks_own(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize("sql", ["tpch/q03", TWICE, ALIKE, "select 1 + 1"], ids=["q03", "twice", "alike", "no table"])
 def test_rows(shared_tpch: Catalog, spark: SparkSession, sql: str) -> None:
-    before = spark.conf.get("spark.sql.shuffle.partitions"), spark.conf.get("spark.sql.adaptive.enabled")
     settings = {"cost_model": "spark", "ctes": "spool"}
-    there = Session(shared_tpch, settings, engine=SparkEngine(spark, tasks=5)).sql(sql).table
+    there = Session(shared_tpch, settings, engine=Moving(spark, tasks=5)).sql(sql).table
     assert_result(rows_of(Session(shared_tpch, settings).sql(sql).table), rows_of(there), ())
-    assert before == (spark.conf.get("spark.sql.shuffle.partitions"), spark.conf.get("spark.sql.adaptive.enabled"))
 
 
 @pytest.mark.slow
@@ -49,28 +59,37 @@ def test_tpch(shared_tpch: Catalog, spark: SparkSession, name: str) -> None:
 
 
 def test_operators_are_counted(shared_tpch: Catalog, spark: SparkSession) -> None:
-    here, there = (Session(shared_tpch, {"runtime_filters": False}, engine=each) for each in (SparkEngine(spark), SparkEngine()))
+    here, there = (Session(shared_tpch, {"runtime_filters": False}, engine=each) for each in (Moving(spark), Moving()))
     sql = "select c_nationkey, count(*) from customer where c_acctbal > 0 group by c_nationkey order by 2"
     found = here.explain(sql, analyze=True)
     assert found.actual is not None
     rows = {node.op.name: found.actual[node.id].rows for node in found.plan.root.walk()}
     expected = len(Session(shared_tpch).sql("select 1 from customer where c_acctbal > 0").table)
-    assert rows["table_scan"] == expected
+    assert rows["part_scan"] == expected
     assert rows["sort"] == 25
     assert there.explain(sql).text.startswith(" ")  # nothing runs, so no session is asked for
 
 
 def test_an_error_is_the_operators(shared_tpch: Catalog, spark: SparkSession) -> None:
-    session = Session(shared_tpch, engine=SparkEngine(spark))
+    session = Session(shared_tpch, engine=Moving(spark))
     with pytest.raises(ExecutionError, match=r"^(project_rows|partial_groups): 'Customer#\d+' cannot be read as int32$"):
         session.sql("select sum(cast(c_name as int)) from customer")
     assert session.sql("select count(*) from nation").table.to_pylist() == [{"count_star()": 25}]
 
 
 def test_a_task_may_hold_so_much(shared_tpch: Catalog, spark: SparkSession) -> None:
-    session = Session(shared_tpch, engine=SparkEngine(spark), memory_limit="20KB")
+    session = Session(shared_tpch, engine=Moving(spark), memory_limit="50KB")
     with pytest.raises(ExecutionError, match=r"^hash_aggregate: it holds .* \(memory limit\)$"):
-        session.sql("select o_custkey, count(*) from orders group by o_custkey")
+        session.sql("select l_orderkey, count(*) from lineitem group by l_orderkey")
+
+
+def test_a_query_that_takes_too_long_ends_its_job(shared_tpch: Catalog, spark: SparkSession) -> None:
+    session = Session(shared_tpch, engine=Moving(spark), timeout=0.5)
+    with pytest.raises(ExecutionError, match=r"stopped after 0.5 s \(timeout\)"):
+        session.sql("select count(*) from lineitem a, lineitem b, lineitem c where a.l_comment < b.l_comment || c.l_comment")
+    tracker = spark.sparkContext.statusTracker()
+    wait_until(lambda: not tracker.getActiveJobsIds(), lambda: f"jobs that run: {tracker.getActiveJobsIds()}")
+    assert Session(shared_tpch, engine=Moving(spark)).sql("select count(*) n from nation").table.to_pylist() == [{"n": 25}]
 
 
 def test_what_spark_fails_at_is_said(shared_tpch: Catalog) -> None:
@@ -82,7 +101,7 @@ def test_what_spark_fails_at_is_said(shared_tpch: Catalog) -> None:
         return Gone()  # type: ignore[return-value]
 
     with pytest.raises(ExecutionError, match=r"Spark failed: no Java$"):
-        Session(shared_tpch, engine=SparkEngine(gone)).sql("select count(*) from nation")
+        Session(shared_tpch, engine=Moving(gone)).sql("select count(*) from nation")
 
 
 def test_the_command() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from executor.session import Session
 from executor.spark.engine import SparkEngine
-from executor.spark.operators import Exchange
+from executor.spark.operators import Exchange, PartScan
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.physical import FilterRows, ProjectRows, TableScan
 from optimizer.algebra.plan import PlanNode
@@ -38,7 +38,7 @@ def sketch(node: PlanNode, columns: Columns) -> str:
         case FilterRows() | ProjectRows():
             return below
         case TableScan(scan):
-            return scan.table
+            return f"part of {scan.table}" if isinstance(node.op, PartScan) else scan.table
         case Exchange(place):
             return f"{place.show(lambda id: columns[id].name)}({below})"
     return f"{node.op.name}({below})"
@@ -67,9 +67,14 @@ RECURSIVE = "with recursive t(a) as (select g from dim union select a + 1 from t
             "to one task(final_groups(by hash of g(partial_groups(part of fact))))",
         ),
         (
-            "select g, count(distinct v) from fact group by rollup (g)",
+            "select g, sum(v) from fact group by rollup (g)",
             HASHED,
             "final_groups(to one task(partial_groups(part of fact)))",
+        ),
+        (
+            "select g, count(distinct v) from fact group by rollup (g)",
+            HASHED,
+            "hash_grouping_sets(to one task(part of fact))",
         ),
         (
             "select count(*) from fact, dim where fact.g = dim.g",
@@ -91,6 +96,13 @@ RECURSIVE = "with recursive t(a) as (select g from dim union select a + 1 from t
             MERGED,
             "to one task(streaming_aggregate("
             "merge_join(streaming_aggregate(sort(by hash of k(part of fact))), sort(by hash of k(part of other)))))",
+        ),
+        ("select count(*) from dim group by n", HASHED, "hash_aggregate(dim)"),  # no task is worth its start
+        (
+            "select count(*) from fact join dim on fact.g = dim.g join (select n, max(g) from dim group by n) m on m.n = dim.n",
+            HASHED,
+            "final_groups(to one task(partial_groups(hash_join("
+            "hash_join(final_groups(by hash of g(partial_groups(part of fact))), dim), hash_aggregate(dim)))))",
         ),
         ("select * from fact left join dim on fact.g = dim.g", HASHED, "to one task(hash_join(part of fact, dim))"),
         (
@@ -114,12 +126,12 @@ RECURSIVE = "with recursive t(a) as (select g from dim union select a + 1 from t
             HASHED,
             "to one task(window_rows(sort(by hash of g(part of fact))))",
         ),
-        ("select *, row_number() over (order by n) from dim", HASHED, "window_rows(sort(to one task(part of dim)))"),
+        ("select *, row_number() over (order by n) from dim", HASHED, "window_rows(sort(dim))"),
         ("select * from fact order by v limit 10", HASHED, "top_k(to one task(top_k(part of fact)))"),
         (
             "select * from (select * from fact order by v limit 10) t, dim where t.g = dim.g",
             HASHED,
-            "hash_join(to one task(part of dim), top_k(to one task(top_k(part of fact))))",
+            "hash_join(dim, top_k(to one task(top_k(part of fact))))",
         ),
         ("select * from fact order by v", HASHED, "sort(to one task(part of fact))"),
         ("select * from fact union all select * from fact", HASHED, "to one task(union_all(part of fact, part of fact))"),
@@ -141,18 +153,19 @@ RECURSIVE = "with recursive t(a) as (select g from dim union select a + 1 from t
         (
             TWICE,
             {"ctes": "spool", **HASHED},
-            "to one task(with_spools(fill_spool(stay(hash_aggregate(by hash of k(part of fact)))), "
+            "to one task(with_spools(fill_spool(kept where they are made(hash_aggregate(by hash of k(part of fact)))), "
             "hash_join(read_spool(), to every task(read_spool()))))",
         ),
         (
             RECURSIVE,
             HASHED,
-            "with_spools(fill_spool(stay(recurse(fill_spool(dim), hash_join(dim, read_spool())))), read_spool())",
+            "with_spools(fill_spool(kept where they are made("
+            "recurse(fill_spool(dim), hash_join(dim, read_spool())))), read_spool())",
         ),
         (
             "select g, (select sum(w) from other where other.k = dim.g and w > n) from dim",
             {"decorrelate": "none"},
-            "to one task(nested_apply(part of dim, hash_aggregate(range_lookup(sort(other)))))",
+            "nested_apply(dim, hash_aggregate(range_lookup(sort(other))))",
         ),
     ],
 )

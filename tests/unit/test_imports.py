@@ -59,6 +59,7 @@ FOLDERS = {
     "executor/counting/of_catalog.py": "optimizer experiments.workloads",
     "executor/registered.py": "optimizer",
     "executor/spark/placing.py": "optimizer.algebra optimizer.catalog optimizer.cost optimizer.errors",
+    "executor/spark/engine.py": "optimizer.algebra optimizer.cost optimizer.errors",
     "memo_viz": "optimizer.algebra optimizer.errors optimizer.trace",
     "experiments": "optimizer executor memo_viz",
     "planscope": "optimizer executor memo_viz experiments",  # names only; nothing imports it

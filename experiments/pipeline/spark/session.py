@@ -18,13 +18,13 @@ import shutil
 import socket
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from executor.spark.waiting import in_thread, is_remote
 from experiments.lock import hold, holder
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks, translated
 from experiments.pipeline.spark.java import java_environment
@@ -244,11 +244,6 @@ def _is_alive(spark: Any) -> bool:
     return False
 
 
-def is_remote(spark: SparkSession) -> bool:
-    """Whether the driver is on a Spark Connect server."""
-    return ".connect." in type(spark).__module__
-
-
 @contextmanager
 def configured(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[SparkSession]:
     """The session with other settings while the block runs."""
@@ -274,20 +269,6 @@ def _await_workers(spark: SparkSession, master: str, progress: Say) -> None:
         )
     with translated(f"cannot use {master}"):
         probe.result()
-
-
-def in_thread(function: Callable[[], Any]) -> Future[Any]:
-    """Under way in a thread that does not keep this process alive."""
-    future: Future[Any] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(function())
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=run, name="spark-start", daemon=True).start()
-    return future
 
 
 def _why_not(master: str, error: Exception, log: Path) -> str:

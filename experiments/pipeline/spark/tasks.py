@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import json
 import re
-import uuid
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import wait
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from executor.spark.waiting import is_remote, waited
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks, translated
-from experiments.pipeline.spark.session import Say, in_thread, is_remote, unheard
+from experiments.pipeline.spark.session import Say, unheard
 from experiments.pipeline.spark.worker import run_one
 
 if TYPE_CHECKING:
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
 Task = Mapping[str, Any]
 Result = dict[str, Any]
 _NAMED_BY = ("name", "query", "table", "file", "path", "part")  # keys of a task that say which one it is
-_SAY_SECONDS = 2.0
-_PATIENCE = 0.5  # seconds until a job that goes on is cancelled again
 _SLOTS_ELSEWHERE = 16
 
 
@@ -99,38 +95,7 @@ def parallelism(spark: SparkSession) -> int:
 
 
 def _collected(spark: SparkSession, frame: DataFrame, what: str, say: Say) -> list[Row]:
-    """In a thread that waits for it. Leaving early ends the job at once, the processes of its tasks within a few seconds."""
-    tag, remote = f"planscope-{uuid.uuid4().hex}", is_remote(spark)
-
-    def job() -> list[Row]:
-        if remote:
-            spark.addTag(tag)
-        else:
-            spark.sparkContext.setJobDescription(what)
-            spark.sparkContext.addJobTag(tag)  # a session's tags mark no jobs without Connect (tried with 4.3)
-        return list(frame.collect())
-
-    future = in_thread(job)
-    try:
-        while not wait([future], timeout=_SAY_SECONDS).done:
-            if done := _tasks_done(spark):
-                say(f"{what}: {done}")
-        return list(future.result())
-    finally:
-        while not future.done():  # a job that Spark still plans cannot be cancelled yet: tried again
-            with suppress(Exception):  # the session may be gone, and the job with it
-                (spark.interruptTag if remote else spark.sparkContext.cancelJobsWithTag)(tag)
-            wait([future], timeout=_PATIENCE)
-
-
-def _tasks_done(spark: SparkSession) -> str:
-    """`3 of 8 tasks done` of the stages that run; "" if Spark does not say."""
-    if is_remote(spark):
-        return ""
-    tracker = spark.sparkContext.statusTracker()
-    stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
-    total = sum(stage.numTasks for stage in stages)
-    return f"{sum(stage.numCompletedTasks for stage in stages)} of {total} tasks done" if total else ""
+    return waited(spark, lambda: list(frame.collect()), what, say)
 
 
 def _which(position: int, tasks: Sequence[Task]) -> str:

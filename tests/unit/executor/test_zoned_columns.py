@@ -99,3 +99,12 @@ def test_row_groups_are_ruled_out_by_moments(tmp_path: Path, monkeypatch: pytest
     found.clear()
     assert session.sql("select count(*) n from t join few using (at) where k = 1").table.to_pydict() == {"n": [1]}
     assert found[-1] == 1
+
+
+def test_a_row_group_of_one_moment(tmp_path: Path) -> None:
+    """Its statistics say what the column equals, and not between what it lies."""
+    times = pa.array([MINUTE, None, 2 * MINUTE, 2 * MINUTE], pa.timestamp("us", "UTC"))
+    pq.write_table(pa.table({"k": [1, 2, 3, 4], "at": times}), tmp_path / "t.parquet", row_group_size=2)
+    session = Session(tmp_path)
+    for where in ("at > timestamp '1970-01-01 00:01:00'", "at = timestamp '1970-01-01 00:02:00'"):
+        assert session.sql(f"select k from t where {where}").table.to_pydict() == {"k": [3, 4]}

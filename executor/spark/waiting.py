@@ -1,0 +1,84 @@
+"""Waits for a Spark job so that it can be left at any time: leaving ends the job."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Made = TypeVar("Made")
+_POLL_SECONDS = 0.2
+_SAY_SECONDS = 2.0
+_PATIENCE = 0.5  # seconds until a job that goes on is cancelled again
+
+
+def waited(
+    spark: SparkSession,
+    action: Callable[[], Made],
+    what: str,
+    say: Callable[[str], None],
+    go_on: Callable[[], None] | None = None,
+) -> Made:
+    """What `action`, which runs a job, gives. `what` describes the job in Spark's UI and to `say`, which hears now and then how
+    many tasks are done; `go_on` is called more often, and ends the job by raising. The processes of its tasks end within a few
+    seconds."""
+    tag, remote = f"planscope-{uuid.uuid4().hex}", is_remote(spark)
+
+    def job() -> Made:
+        if remote:
+            spark.addTag(tag)
+        else:
+            spark.sparkContext.setJobDescription(what)
+            spark.sparkContext.addJobTag(tag)  # a session's tags mark no jobs without Connect (tried with 4.3)
+        return action()
+
+    future, said = in_thread(job), monotonic()
+    try:
+        while not wait([future], timeout=_POLL_SECONDS).done:
+            if go_on is not None:
+                go_on()
+            if monotonic() - said >= _SAY_SECONDS and (done := _tasks_done(spark)):
+                say(f"{what}: {done}")
+                said = monotonic()
+        return future.result()
+    finally:
+        while not future.done():  # a job that Spark still plans cannot be cancelled yet: tried again
+            with suppress(Exception):  # the session may be gone, and the job with it
+                (spark.interruptTag if remote else spark.sparkContext.cancelJobsWithTag)(tag)
+            wait([future], timeout=_PATIENCE)
+
+
+def is_remote(spark: SparkSession) -> bool:
+    """Whether the driver is on a Spark Connect server."""
+    return ".connect." in type(spark).__module__
+
+
+def in_thread(function: Callable[[], Made]) -> Future[Made]:
+    """Under way in a thread that does not keep this process alive."""
+    future: Future[Made] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="spark", daemon=True).start()
+    return future
+
+
+def _tasks_done(spark: SparkSession) -> str:
+    """`3 of 8 tasks done` of the stages that run; "" if Spark does not say."""
+    if is_remote(spark):
+        return ""
+    tracker = spark.sparkContext.statusTracker()
+    stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
+    total = sum(stage.numTasks for stage in stages)
+    return f"{sum(stage.numCompletedTasks for stage in stages)} of {total} tasks done" if total else ""
