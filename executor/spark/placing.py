@@ -88,11 +88,12 @@ def placed(plan: PlanNode, order: Collation, columns: Columns, moving: SparkCost
 
 
 class _Way(NamedTuple):
-    """`needs`: where the rows of each input lie; None: the input runs as a whole in each task that wants its rows."""
+    """`needs`: where the rows of each input lie; None: the input runs as a whole in each task that wants its rows. `between`:
+    where rows are sent between two steps, if it works in two."""
 
     cost: float
     needs: tuple[Place | None, ...]
-    split: bool = False
+    between: Place | None
 
 
 class _Placing:
@@ -107,11 +108,10 @@ class _Placing:
             raise Unsupported(f"the operator {node.op.name} of a plug-in does not run on Spark", hint="--engine arrow runs it")
         found = self._ways[id(node)] = dict[Place, _Way]()
         for place, needs, split in self._candidates(node):
-            if column_set(place.columns) & ~node.columns:
-                place = ANY  # what places the rows is gone
             cost = self._cost(node, place, needs, split)
-            if cost < _FAR and (place not in found or cost < found[place].cost):
-                found[place] = _Way(cost, needs, split)
+            seen = ANY if column_set(place.columns) & ~node.columns else place  # where what places the rows is gone
+            if cost < _FAR and (seen not in found or cost < found[seen].cost):
+                found[seen] = _Way(cost, needs, place if split else None)
         if isinstance(node.op, FillSpool):
             self._spools[node.op.spool] = ANY if self._cheapest(node.inputs[0]).parted else ONE
 
@@ -289,11 +289,11 @@ class _Placing:
             return node.rebuilt(PartScan(op.scan), ())
         if isinstance(op, FillSpool):
             return node.rebuilt(op, (_new(Exchange(ANY, place.parted), inputs[0]),))
-        if not way.split:
+        if way.between is None:
             return node.rebuilt(op, inputs)
         if isinstance(op, HashAggregate | HashGroupingSets):
             partial = _new(PartialGroups(op), inputs[0], node.columns, self._partial_rows(node))
-            return node.rebuilt(FinalGroups(op), (_new(Exchange(place, True), partial),))
+            return node.rebuilt(FinalGroups(op), (_new(Exchange(way.between, True), partial),))
         assert isinstance(op, TopK | LimitRows) and op.count is not None
         first = _new(replace(op, offset=0, count=op.offset + op.count), inputs[0], inputs[0].columns, self._partial_rows(node))
         return node.rebuilt(op, (self._moved(first, node.inputs[0], ONE, True, _asked(node, 0)),))
