@@ -105,3 +105,30 @@ def test_an_experiment_on_a_server(server: str, tmp_path: Path) -> None:
     assert "none" in here and "both" in there
     costed = [pq.read_table(tmp_path / name / "results.parquet")["costed"].to_pylist() for name in ("here", "there")]
     assert costed[0] == costed[1] and len(costed[0]) > 1
+
+
+PLAN = """
+import sys
+from executor.session import Session
+from executor.spark.engine import SparkEngine
+from experiments.pipeline.spark.session import spark_session
+from tests.spark.tasks import AnyCost
+
+class Moving(SparkEngine):
+    moving = property(lambda self: AnyCost(3))
+
+session = Session("shop/", engine=Moving(lambda: spark_session(remote=sys.argv[1]), tasks=3))
+sql = "with c as (select a % 5 k, count(*) n from t group by 1) select x.k, x.n, (select max(n) from c) m from c x order by 1"
+print(session.sql(sql).table.to_pydict())
+"""
+
+
+@pytest.mark.slow
+def test_a_plan_on_a_server(server: str, tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    pq.write_table(pa.table({"a": range(99)}), tmp_path / "shop" / "t.parquet", row_group_size=20)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", PLAN, server], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.stdout == f"{ {'k': [0, 1, 2, 3, 4], 'n': [20, 20, 20, 20, 19], 'm': [20] * 5} }\n", done.stderr
