@@ -12,6 +12,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ from executor.spark.operators import PartScan
 from executor.spark.placing import placed
 from executor.spark.stages import stages_of
 from executor.spark.task import Source, Work, add_counted, fill, run, sources_of
-from executor.spark.waiting import waited
+from executor.spark.waiting import is_remote, waited
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.traits import Collation
@@ -104,11 +105,15 @@ class SparkEngine:
 
         @cache
         def received() -> Sequence[Part]:
+            if not stages:
+                return ()
             bytes, go_on = (None, None) if watch is None else (watch.limits.bytes, watch.go_on)
-            tasks = self._tasks(moved, tables) if stages else 0
-            counted = counters is not None
-            works = [Work(number, stage, tasks, columns, tables, counted, bytes) for number, stage in enumerate(stages)]
-            parts = self._run(works, last.inputs, go_on) if works else ()
+            tasks, one = self.tasks or self._tasks(moved, tables), replace(tuning or Tuning(), workers=1)
+            works = [
+                Work(number, stage, tasks, columns, tables, one, counters is not None, bytes)
+                for number, stage in enumerate(stages)
+            ]
+            parts = self._run(works, last.inputs, go_on)
             if counters is not None:
                 add_counted(counters, parts)
             return parts
@@ -119,13 +124,10 @@ class SparkEngine:
     def _tasks(self, plan: PlanNode, tables: Mapping[str, Source]) -> int:
         shared = {node.op.scan.table for node in plan.walk() if isinstance(node.op, PartScan)}
         read = sum(file.stat().st_size for name in shared for file in tables[name].files)
-        return self.tasks or max(self._parallelism(), -(-read // TASK_BYTES))
-
-    def _parallelism(self) -> int:
-        try:
-            return max(1, int(self._session.sparkContext.defaultParallelism))
-        except Exception:  # Spark Connect does not say
-            return self.nodes
+        with self._failures():
+            spark = self._session
+            at_a_time = self.nodes if is_remote(spark) else int(spark.sparkContext.defaultParallelism)  # a server does not say
+            return max(1, at_a_time, -(-read // TASK_BYTES))
 
     @property
     def _session(self) -> SparkSession:

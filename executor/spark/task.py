@@ -56,13 +56,14 @@ def sources_of(plan: PlanNode, sources: Mapping[str, TableSource]) -> dict[str, 
 
 class Work(NamedTuple):
     """All that the tasks of a stage need, besides rows. `number`: of the stage. `tasks`: how many there are of stages of many.
-    `bytes`: what a task's operators may hold together."""
+    `tuning`: of each, which has one thread. `bytes`: what a task's operators may hold together."""
 
     number: int
     stage: Stage
     tasks: int
     columns: Columns
     sources: Mapping[str, Source]
+    tuning: Tuning
     counted: bool = False
     bytes: int | None = None
 
@@ -95,7 +96,7 @@ def _results(work: Work, task: int, received: Sequence[Part]) -> Iterator[Part]:
     fill(plan, lambda: received)
     shares = {node.id: (task, work.tasks) for node in plan.walk() if isinstance(node.op, PartScan)}
     watch = None if work.bytes is None else Watch(Limits(None, work.bytes))
-    made = execute(plan, work.columns, work.sources, counters, Tuning(workers=1), watch, shares).read_all()
+    made = execute(plan, work.columns, work.sources, counters, work.tuning, watch, shares).read_all()
     grouped = plan.op if isinstance(plan.op, PartialGroups) else None
     found: dict[int, list[pa.Table]] = {}
     for table in [made] if grouped is None else grouped.made:
