@@ -31,6 +31,7 @@ from optimizer.search.group_ways import GroupWays
 from optimizer.search.region_ways import RegionWays
 from optimizer.search.search import Search
 from optimizer.search.set_goals import SetGoals
+from optimizer.search.set_orders import SetOrders
 from optimizer.search.tasks import optimize_inputs, optimize_mexpr
 from optimizer.search.tasks.derive_traits import DeriveTraits
 from optimizer.search.tasks.explore_input import ExploreInput, ExploreMExpr
@@ -293,8 +294,8 @@ def the_first_split(of: Callable[..., Any]) -> Callable[..., Any]:
 
 def kept_by_no_merge_join(starts: Callable[..., Starts]) -> Callable[..., Starts]:
     def mutated(*args: Any) -> Starts:
-        shared, alone, free = starts(*args)
-        return Starts(0, shared | alone, free)
+        right = starts(*args)
+        return right._replace(shared=0, alone=right.shared | right.alone)
 
     return mutated
 
@@ -373,7 +374,7 @@ MUTATIONS = (
     *bug("the bound of groups is too high", "S14, §1.5", (ArrowCost, "lower_bound", times(1.3)), RULES),
     *bug("the bound of sets of relations is too high", "S14, §1.5", (region_start, "set_bound", too_high(1.3)), TASKS),
     *bug("the bound of sets in an order is too high", "S14, §1.5", (SetTable, "_kept", times(1.3)), TABLE),
-    *bug("no merge join keeps an order in the table", "S14, §1.5", (SetGoals, "_starts", kept_by_no_merge_join),
+    *bug("no merge join keeps an order in the table", "S14, §1.5", (SetOrders, "starts", kept_by_no_merge_join),
         TABLE_WITHOUT_HASH),
     *bug("an input that is not settled is expected to cost more than its bound", "§1.7",
         (group_ways, "at_least", instead(dearer_unless_settled)), RULES),
