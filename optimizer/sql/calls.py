@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,8 +11,6 @@ from sqlglot import exp
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.functions import PARAMETERS, Function
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Literal, Scalar, WindowCall
@@ -30,13 +28,14 @@ from optimizer.algebra.types import (
     is_string,
     type_name,
 )
-from optimizer.errors import ExecutionError, many
+from optimizer.errors import many
 from optimizer.sql import dates
 from optimizer.sql.aggregates import bind_aggregate
 from optimizer.sql.arithmetic import combine, double_argument, integer_argument, numeric_argument
-from optimizer.sql.coerce import Operand, as_text, bare, convert, text_of
+from optimizer.sql.by_table import by_table, integer_operand, text_argument
+from optimizer.sql.coerce import Operand, as_text, bare, convert
 from optimizer.sql.instead import INSTEAD
-from optimizer.sql.literals import INTERVAL_UNITS, unit_name
+from optimizer.sql.literals import INTERVAL_UNITS
 from optimizer.sql.rows import row_items
 from optimizer.sql.source import suggestion
 
@@ -44,14 +43,6 @@ if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
 Handler = Callable[["ExpressionBinder", Any], Scalar]
-_EMPTY, _DAY = Literal("", STRING), Literal(date(2000, 1, 1), DATE)
-_REGEX = ("regexp_matches", "regexp_full_match", "regexp_replace", "regexp_extract")
-_TRIED_ON = {**dict.fromkeys(_REGEX, _EMPTY), "strftime": _DAY}  # whether their constants are right is known before any row
-
-
-def text_argument(binder: ExpressionBinder, node: Any, what: str) -> Scalar:
-    """An argument that must be a string; NULL counts as one."""
-    return text_of(binder.source, binder.operand(node), what)
 
 
 def _texts(function: str, *parts: str, type: DataType = STRING) -> Handler:
@@ -203,7 +194,7 @@ def _mod(binder: ExpressionBinder, node: Any) -> Scalar:
 def _bit_count(binder: ExpressionBinder, node: Any) -> Scalar:
     """Of a number below 0 it depends on the width of its type."""
     (argument,) = _arguments(binder, node, "bit_count", 1)
-    operand = _integer_operand(binder, argument, "bit_count")
+    operand = integer_operand(binder, argument, "bit_count")
     scalar = convert(binder.source, operand, operand.type if is_integer(operand.type) else INT32)
     return Call("bit_count", (scalar, Literal(scalar.type.bit_width, INT32)), INT8)
 
@@ -303,68 +294,6 @@ def _arguments(binder: ExpressionBinder, node: Any, name: str, count: int) -> li
     if len(arguments) != count:
         raise binder.source.error(f"{name} takes {many(count, 'argument')}, not {len(arguments)}", node)
     return list(arguments)
-
-
-def by_table(binder: ExpressionBinder, known: Function, nodes: Sequence[Any], node: Any) -> Scalar:
-    """A call of a function by what the table says of its arguments."""
-    assert known.parameters is not None and known.gives is not None
-    kinds = [p.removesuffix("?") for p in known.parameters]
-    least = sum(not p.endswith("?") for p in known.parameters)
-    most = len(kinds)
-    if "texts" in kinds:
-        most = max(len(nodes), least)
-        kinds += ["texts"] * (most - len(kinds))
-    if not least <= len(nodes) <= most:
-        number = many(least, "argument") if least == most else f"{least} to {most} arguments"
-        raise binder.source.error(f"{known.name.removesuffix('_of')} takes {number}, not {len(nodes)}", node)
-    if "integers" in kinds:
-        args, _ = binder.meet([_integer_operand(binder, each, known.name) for each in nodes], f"{known.name} cannot mix")
-    else:
-        args = [_table_argument(binder, known.name, kind, each) for kind, each in zip(kinds, nodes, strict=False)]
-    if known.name in _TRIED_ON and all(isinstance(arg, Literal) for arg in args[1:]):
-        try:
-            evaluate(Call(known.name, (_TRIED_ON[known.name], *args[1:]), STRING), {})
-        except ExecutionError as error:
-            raise binder.source.error(str(error), nodes[1]) from None
-    type = known.result(args[0].type) if args else known.result(STRING)
-    assert type is not None
-    return Call(known.name, tuple(args), type)
-
-
-def _integer_operand(binder: ExpressionBinder, node: Any, what: str) -> Operand:
-    operand = binder.operand(node)
-    if not (is_integer(operand.type) or pa.types.is_null(operand.type)):
-        raise binder.source.error(f"{what} needs integers, not {type_name(operand.type)}", operand.node)
-    return operand
-
-
-def _table_argument(binder: ExpressionBinder, name: str, kind: str, node: Any) -> Scalar:
-    match kind:
-        case "text":
-            return text_argument(binder, node, name)
-        case "texts":
-            return as_text(binder.source, binder.operand(node))
-        case "regex":
-            return text_argument(binder, node, name)
-        case "options" | "unit" | "format":
-            scalar = text_argument(binder, node, name)
-            unit = unit_name(scalar.value) if kind == "unit" and isinstance(scalar, Literal) and scalar.value else None
-            if not isinstance(scalar, Literal) or scalar.value is None or (kind == "unit" and unit is None):
-                hint = f"write {PARAMETERS[kind]}"
-                raise binder.source.unsupported(f"{name} with other {kind}s than constant ones that it knows", node, hint)
-            return scalar if unit is None else Literal(unit, STRING)
-        case "integer":
-            return integer_argument(binder, node, name)
-        case "double":
-            return double_argument(binder, node, name)
-        case "number":
-            return numeric_argument(binder, node, name).scalar
-        case "moment":
-            return dates.moment_argument(binder, node, name).scalar
-    assert kind == "timestamp", f"{kind} is no kind of parameter"
-    operand = binder.operand(node)
-    operand = operand if operand.string_literal else dates.moment_argument(binder, node, name)
-    return convert(binder.source, operand, TIMESTAMP)
 
 
 def _operator(function: str) -> Handler:
