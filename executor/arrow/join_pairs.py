@@ -28,7 +28,8 @@ from optimizer.errors import ExecutionError
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """`counts`: how many inner rows each outer row meets, as flags where it is one at most. `inner_rows(outer, nth)`: for pairs
-    given by outer row and number within that row, the inner rows; ascending in each outer row, no pair twice."""
+    given by outer row and number within that row, the inner rows; no pair twice, and ascending in each outer row where that is
+    an order that the plan delivers."""
 
     counts: np.ndarray
     inner_rows: Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -34,6 +34,20 @@ def is_ordered(type: DataType) -> bool:
     return whole or (t.is_decimal128(type) and type.precision <= 18)
 
 
+def rises(type: DataType) -> bool:
+    """Whether `rising_words` knows the type."""
+    return is_ordered(type) or pa.types.is_decimal128(type) or pa.types.is_floating(type)
+
+
+def rising_words(key: pa.Array) -> np.ndarray:
+    """A number for each value that never falls where the values rise: of a long decimal its upper half, of NaN infinity. Those
+    of NULLs mean nothing."""
+    if pa.types.is_floating(key.type):
+        values = key.cast(pa.float64()).fill_null(0.0).to_numpy()
+        return np.where(np.isnan(values), np.inf, values)
+    return _words(key, 0)[-1]
+
+
 def key_words(keys: Sequence[pa.Array], seed: int = 0, null_safe: int = 0) -> tuple[list[np.ndarray], np.ndarray | None]:
     """The words (int64 arrays, one word a row), and which rows have no NULL among their keys (None: all).
 

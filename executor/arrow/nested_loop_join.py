@@ -1,4 +1,5 @@
-"""nested_loop_join: every left row meets every right row; for conditions that no key can serve, and cross products.
+"""nested_loop_join: for conditions that no key can serve, and cross products. A left row meets every right row but those that
+ranges, or one of several equalities, leave out (`narrow_pairs`).
 
 The left input streams and keeps its order; the right one is held.
 """
@@ -11,10 +12,11 @@ import pyarrow as pa
 
 from executor.arrow.batches import one_batch
 from executor.arrow.context import Context
-from executor.arrow.join_pairs import Matcher, all_candidates
+from executor.arrow.join_pairs import Matcher
 from executor.arrow.kept_rows import KeptRows
 from executor.arrow.mark_stage import mark_stage
 from executor.arrow.marks import Condition, MarkFinder
+from executor.arrow.narrow_pairs import NarrowPairs
 from executor.arrow.pipeline import Stage
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import HashJoin, NestedLoopJoin
@@ -42,15 +44,20 @@ def _stage(node: PlanNode, context: Context) -> Stage:
 
 
 def every_pair(node: PlanNode, context: Context, inner: pa.RecordBatch, outer_is_left: bool, condition: Predicate) -> Stage:
-    """Each row of the input that streams meets every row of `inner`, the other one, and `condition` is tested on all pairs."""
+    """Each row of the input that streams meets the rows of `inner`, the other one; `condition` is tested on the pairs."""
     op = node.op
     assert isinstance(op, NestedLoopJoin | HashJoin)
     if op.kind is JoinKind.MARK:
         finder = MarkFinder(inner, (), 0, Condition(condition, context))
         return mark_stage(node, context, lambda outer: finder.marks(outer, ()))
     matcher = Matcher(op.kind, outer_is_left, inner, condition, context.schema(node), context)
+    left, right = (each.columns for each in node.inputs)
+    columns = (left, right) if outer_is_left else (right, left)
+    ordered = any(columns[1] >> key.column & 1 for key in node.alternative.delivered.collation)
+    narrow = NarrowPairs(condition, columns, inner, ordered, context.tuning)
 
     def work(outer: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        return matcher.join(outer, all_candidates(outer, inner))
+        for part, candidates in narrow(outer):
+            yield from matcher.join(part, candidates)
 
     return Stage(work, matcher.rest if matcher.has_rest else None, dead=matcher.never_matches)
