@@ -83,10 +83,10 @@ def _joins(n: int, m: int) -> Iterator[Case]:
     if n == m:
         yield Case("merge join", "merge_join", f"select a.id, a.v, b.f from s{n} a join s{m} b on a.run = b.run", off)
     if n * m <= MOST_PAIRS:
-        few = f"select a.id, b.id, b.f from t{n} a join u{m} b on a.v + {n + m} < b.v"
+        few = f"select a.id, b.id, b.f from t{n} a join u{m} b on a.v - b.v < -{n + m}"
         yield Case("nested loops", "nested_loop_join", few)
         yield Case("nested loops", "nested_loop_join", f"select a.id, b.id from t{n} a join u{m} b on a.f + b.f < 0.02")
-        two = f"select a.id, b.f from t{n} a join u{m} b on a.v + {n + m} < b.v and a.few + b.few * 2 > 40"
+        two = f"select a.id, b.f from t{n} a join u{m} b on a.v - b.v < -{n + m} and a.few + b.few * 2 > 40"
         yield Case("nested loops", "nested_loop_join", two)
 
 
