@@ -13,7 +13,7 @@ from memo_viz.q_error import q_error
 from memo_viz.text import clean, shorten
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
-from optimizer.algebra.printing import number
+from optimizer.algebra.printing import described, number
 from optimizer.errors import many
 
 
@@ -43,7 +43,7 @@ def plan_json(plan: PlanNode, columns: Columns, actual: Actuals | None = None) -
         found = None if actual is None else actual.get(node.id)
         made[node.id] = {
             "operator": node.op.name,
-            "detail": node.op.describe(columns.label),
+            "detail": described(node.op, columns),
             "traits": node.alternative.delivered.show(columns.label),
             "rows": finite(node.rows),
             "cost": finite(node.cost),
@@ -86,7 +86,7 @@ def plan_table(plan: PlanNode, columns: Columns, actual: Actuals | None = None, 
     left = max(_NAMES, width - sum(size + 2 for size in sizes))
     for node, first, rest, figures in trees:
         below = rest + ("│    " if node.inputs else "     ")
-        text = clean(f"{node.op.name}  {shorten(node.op.describe(columns.label), _LONGEST)}").rstrip() + _removed(node, actual)
+        text = clean(f"{node.op.name}  {shorten(described(node.op, columns), _LONGEST)}").rstrip() + _removed(node, actual)
         body.append((_wrapped(text, first, below, left), figures))
     lines = [" " * left + "".join(f"  {head:>{size}}" for head, size in zip(heads, sizes, strict=True))]
     for texts, figures in body:

@@ -52,7 +52,7 @@ class Stage:
     @cached_property
     def text(self) -> str:
         """The tree as indented text."""
-        return show_tree(self.tree, self.columns)
+        return show_tree(self.tree, self.columns, reads=True)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -62,7 +62,11 @@ class Stage:
     @cached_property
     def firings(self) -> tuple[tuple[str, str, str], ...]:
         """(rule with its note, subtree before, subtree after) for each firing, in order."""
-        return tuple((f.title, show_tree(f.before, self.columns), show_tree(f.after, self.columns)) for f in self.rewritings)
+
+        def shown(tree: Tree) -> str:
+            return show_tree(tree, self.columns, reads=True)
+
+        return tuple((firing.title, shown(firing.before), shown(firing.after)) for firing in self.rewritings)
 
 
 class Given(NamedTuple):

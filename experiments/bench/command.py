@@ -171,7 +171,11 @@ def _show(experiment: Experiment, rows: pa.Table, folder: Path, about: dict[str,
             click.echo(f"wrote {path}", err=True)
     problems = [problem for section in sections for problem in section.problems]
     if problems:
-        text = f"bench {experiment.NAME}: " + "; ".join(problems[:5])
+        text = (
+            f"bench {experiment.NAME}: "
+            + "\n".join(problems[:3])
+            + (f"\nand {len(problems) - 3} more" if len(problems) > 3 else "")
+        )
         given = [each for name in ("pairs", "settings") if name in rows.column_names for each in rows[name].to_pylist()]
         used = {pair for each in given for pair in (each if isinstance(each, list) else [str(each)]) if "plugins=" in pair}
         if used:

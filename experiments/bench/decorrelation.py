@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from executor.arrow.watch import LimitReached
+from executor.session import Session
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from experiments.bench.store import table_of
 from experiments.bench.summary import geometric_mean, grouped
@@ -34,7 +35,6 @@ from experiments.workloads.queries import default_data, query_name, resolve_sql
 from optimizer.catalog.table import Catalog
 from optimizer.decorrelate.methods import METHODS
 from optimizer.errors import InternalError, PlanscopeError
-from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings
 
 FORMS = {
@@ -105,7 +105,7 @@ def measure(item: Item) -> list[Row]:
         expected: pa.Table | None = None
         took: dict[tuple[str, ...], Row] = {}
         for method in METHODS:
-            optimizer, spent = Optimizer(catalog, settings.replace(decorrelate=method)), []
+            optimizer, spent = Session(catalog, settings.replace(decorrelate=method)).optimizer, []
             for _ in range(PLANNED):
                 start = process_time()
                 query = optimizer.optimize(sql)

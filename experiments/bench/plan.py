@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 import pyarrow as pa
 
+from executor.session import Session
 from experiments.bench.experiment import Item, Options, Row, Section, Table
 from experiments.bench.summary import grouped
 from experiments.duckdb_sql import MISSING, duckdb_module, for_duckdb
@@ -112,7 +113,7 @@ def measure(item: Item) -> list[Row]:
 
 @lru_cache(maxsize=1)
 def _optimizer(data: str, pairs: tuple[str, ...]) -> Optimizer:
-    return Optimizer(open_data(data), Settings.from_pairs(pairs))
+    return Session(open_data(data), Settings.from_pairs(pairs)).optimizer
 
 
 def _timed(run: Callable[[str], Result], text: str) -> tuple[float, Result]:

@@ -47,7 +47,6 @@ from optimizer.catalog.table import Catalog
 from optimizer.cost.model import CostModel
 from optimizer.errors import InternalError, SettingsError, SqlError, Unsupported
 from optimizer.pipeline import OptimizedQuery, Optimizer
-from optimizer.plugins.load import chosen_cost_model, chosen_estimator, load_plugins
 from optimizer.prepass.program import PROGRAM
 from optimizer.settings import Settings
 from optimizer.stats.injected import Injected
@@ -83,9 +82,7 @@ def items(options: Options) -> list[Item]:
     estimators = _names(options.own.get("estimators") or ESTIMATORS)
     cost_models = _names(options.own.get("cost_models") or COST_MODELS)
     for pair in (*(f"estimator={name}" for name in estimators), *(f"cost_model={name}" for name in cost_models)):
-        settings = Settings.from_pairs((*options.pairs, pair))
-        chosen_estimator(settings, load_plugins(settings.plugins))
-        chosen_cost_model(settings, load_plugins(settings.plugins))
+        Session(Catalog("none", ()), Settings.from_pairs((*options.pairs, pair)))  # raises where there is no such setting
     return [
         {
             "query": query, "estimators": estimators, "cost_models": cost_models, "pairs": options.pairs_for(query),
@@ -227,7 +224,7 @@ def plans(
         raise InternalError(f"{sql}: the plan costs {planned.cost!r} in the search and {best!r} operator by operator")
     chosen: list[tuple[str, OptimizedQuery, float]] = [(TRUE, planned, best)]
     for name, each in estimators.items():
-        query = Optimizer(catalog, each).optimize(sql)
+        query = Session(catalog, each).optimize(sql)
         chosen.append((name, query, recosted(query, truth, cheapest.cost)))
     for name, found in others:
         try:

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from executor.session import Session
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from experiments.bench.store import table_of
 from experiments.bench.summary import grouped
@@ -27,7 +28,7 @@ from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
 from optimizer.catalog.table import Catalog
 from optimizer.errors import NoPlan, many
-from optimizer.pipeline import OptimizedQuery, Optimizer
+from optimizer.pipeline import OptimizedQuery
 from optimizer.plugins.load import load_plugins
 from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.rules.interface import Rule
@@ -71,7 +72,7 @@ def measure(item: Item) -> list[Row]:
     settings = Settings.from_pairs((f"enumeration={item['enumeration']}", "region=tasks", *item["pairs"]))
     catalog, sql = open_data(item["data"]), resolve_sql(item["query"])
     trace = Trace()
-    planned = Optimizer(catalog, settings).optimize(sql, trace)
+    planned = Session(catalog, settings).optimize(sql, trace)
     counts, winners = firings(trace.events), in_winner(trace.events)
     seconds = rule_seconds(catalog, settings, sql)
     rows: list[Row] = []
@@ -175,7 +176,7 @@ def rule_seconds(catalog: Catalog, settings: Settings, sql: str) -> dict[str, fl
         made.apply = apply  # type: ignore[attr-defined]
         return made
 
-    optimizer = Optimizer(catalog, settings)
+    optimizer = Session(catalog, settings).optimizer
     rules = optimizer.rules
     clocks = tuple(map(clocked, rules.transformations)), tuple(map(clocked, rules.implementations))
     optimizer.rules = RuleSet(*clocks, rules.enforcers, settings.enumeration)
@@ -189,7 +190,7 @@ def without(catalog: Catalog, settings: Settings, sql: str, rule: str, planned: 
     of their spaces."""
     start = process_time()
     try:
-        other = Optimizer(catalog, settings.replace(disable=(*settings.disable, rule))).optimize(sql)
+        other = Session(catalog, settings.replace(disable=(*settings.disable, rule))).optimize(sql)
     except NoPlan:
         return {"without": None, "needed": True, "proven": None, "without_ms": None}
     ratio = other.cost / planned.cost if planned.cost else 1.0

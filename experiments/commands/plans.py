@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json")
 LONG_RANK = 10**30  # ranks from here on are cut in a text
+ROUNDING = 1e-9  # costs relatively nearer than this are the same: sums are made in different orders
 LADDER = (2, 11, 101, 1001)  # positions by cost whose distance to the cheapest is told
 
 
@@ -115,7 +116,7 @@ def _count_facts(space: PlanSpace, query: OptimizedQuery, searched: bool) -> dic
         "choices": choices,
         "ways": ways,
         "searched_plans": kept.count,
-        "optimum_kept": kept.count > 0 and kept.best_cost <= space.best_cost,
+        "optimum_kept": kept.count > 0 and kept.best_cost <= space.best_cost * (1 + ROUNDING),
         "next": [
             {"position": position, "cost": finite(cost), "ratio": _ratio(cost, space)}
             for position, cost in costs_at(space, LADDER)
@@ -242,7 +243,7 @@ def _count_text(report: dict[str, Any]) -> str:
         lines.append(f"pruned away: {share} of them, {show_count(count['searched_plans'])} left; {kept}")
     if not space["proven"]:
         lines.append("a budget ran out: the space is that of what had been explored by then")
-    elif (space["chosen_cost"] or 0.0) > (space["best_cost"] or 0.0) * (1 + 1e-9):
+    elif (space["chosen_cost"] or 0.0) > (space["best_cost"] or 0.0) * (1 + ROUNDING):
         lines.append(f"the chosen plan costs {number(space['chosen_cost'])}")
     if space["chosen_rank"] is not None:
         lines.append(f"the chosen plan has rank {_rank(space['chosen_rank'])}")

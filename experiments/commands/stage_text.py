@@ -9,7 +9,7 @@ from typing import Any
 
 from memo_viz.text import clean, shorten
 from optimizer.algebra.columns import Columns
-from optimizer.algebra.printing import show_tree
+from optimizer.algebra.printing import described, show_tree
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.errors import many
 from optimizer.prepass.common_subexpressions import common_subexpressions
@@ -80,7 +80,7 @@ def stage_json(stage: Stage) -> dict[str, Any]:
             for i, (rule, before, after) in enumerate(stage.firings)
         ],
         "common": [
-            {"times": each.times, "vertices": each.vertices, "tree": show_tree(each.tree, stage.columns)}
+            {"times": each.times, "vertices": each.vertices, "tree": show_tree(each.tree, stage.columns, reads=True)}
             for each in common_subexpressions(stage.tree)
         ],
         "tree": stage.text,
@@ -141,7 +141,7 @@ def _common(stage: Stage, width: int) -> list[str]:
     parts = []
     for each in common_subexpressions(stage.tree):
         kind = "one vertex" if each.vertices == 1 else "with columns of its own each time"
-        lines = show_tree(each.tree, stage.columns).split("\n")
+        lines = show_tree(each.tree, stage.columns, reads=True).split("\n")
         if len(lines) > _LONG:
             lines = [*lines[: _LONG - 1], f"… {_many(len(lines) - _LONG + 1, 'more line')}"]
         shown = [shorten(f"  {clean(line)}", width) for line in lines]
@@ -156,9 +156,9 @@ def _cut_tree(root: Tree, same: set[int], columns: Columns) -> list[str]:
     while kept:
         node, first, rest = kept.pop()
         if not isinstance(node, Tree):
-            lines.append(first + show_tree(node, columns))
+            lines.append(first + show_tree(node, columns, reads=True))
             continue
-        detail = node.op.describe(columns.label)
+        detail = described(node.op, columns)
         text = f"{first}{node.op.name}{'  ' + detail if detail else ''}"
         below = sum(1 for _ in postorder(node)) - 1 if id(node) in same else 0
         lines.append(clean(text) + (f"  … over {below} operators as before" if below > 1 else ""))

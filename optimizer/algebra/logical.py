@@ -120,8 +120,11 @@ class Scan(LogicalOperator):
     def scalars(self) -> tuple[Scalar, ...]:
         return self.predicate
 
-    def describe(self, label: Label) -> str:
+    def describe(self, label: Label, reads: bool = False) -> str:
+        """With `reads` it says which columns it reads, too."""
         text = self.table if self.alias == self.table else f"{self.table} as {self.alias}"
+        if reads and self.columns:
+            text += f" ({', '.join(label(column.id) for column in self.columns)})"
         if self.predicate:
             text += f" [{show_predicate(self.predicate, label)}]"
         if self.limit is not None:

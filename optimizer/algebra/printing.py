@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 
 from optimizer.algebra.columns import Columns
+from optimizer.algebra.logical import LogicalOperator, Scan
+from optimizer.algebra.physical import PhysicalOperator, TableScan
 from optimizer.algebra.subqueries import subqueries_of
 from optimizer.algebra.trees import Leaf, Node
 
 
-def show_tree(root: Node, columns: Columns) -> str:
+def described(op: LogicalOperator | PhysicalOperator, columns: Columns, reads: bool = True) -> str:
+    """What an operator does; with `reads` a scan says which columns it reads."""
+    return op.describe(columns.label, reads) if isinstance(op, Scan | TableScan) else op.describe(columns.label)
+
+
+def show_tree(root: Node, columns: Columns, reads: bool = False) -> str:
     """A logical tree as indented text, subqueries in an operator's scalars before its inputs. Iterative, so any depth prints."""
     lines: list[str] = []
     stack: list[tuple[Node, str, str, str]] = [(root, "", "", "")]
@@ -19,7 +26,7 @@ def show_tree(root: Node, columns: Columns) -> str:
         if isinstance(node, Leaf):
             lines.append(f"{first}{role}group {node.gid}")
         else:
-            detail = node.op.describe(columns.label)
+            detail = described(node.op, columns, reads)
             lines.append(f"{first}{role}{node.op.name}{'  ' + detail if detail else ''}")
             children += [(part.tree, "subquery: ") for part in subqueries_of(node.op.scalars())]
         children += [(child, "") for child in node.inputs]
@@ -47,7 +54,7 @@ def operators(root: Node, columns: Columns) -> list[list[int | str]]:
 
 def scan_alias(text: str) -> str:
     """The alias that a scan of this description reads."""
-    return re.split(r" \[| limit \d| after \d", text)[0].rpartition(" as ")[2]
+    return re.split(r" \(| \[| limit \d| after \d", text)[0].rpartition(" as ")[2]
 
 
 def number(value: float) -> str:

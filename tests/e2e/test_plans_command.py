@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
+
 from executor.session import Session
 from experiments import plan_space
 from experiments.commands.plans import _plans_text
@@ -37,6 +39,11 @@ def test_the_default_settings(planscope, shop):
     assert facts["space"]["plans"] > 1
     assert facts["count"]["optimum_kept"]
     assert facts["space"]["best_cost"] == facts["space"]["chosen_cost"]
+
+
+@pytest.mark.parametrize("query", ["job/17a", "cycle/7"])
+def test_costs_that_differ_by_rounding_are_one(planscope, query):
+    assert json.loads(planscope("plans", query, "--format", "json").out)["count"]["optimum_kept"]
 
 
 def test_plans_and_their_ranks(planscope, shop):

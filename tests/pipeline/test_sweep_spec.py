@@ -54,6 +54,17 @@ def test_names_ranges_patterns_files_and_texts(tmp_path: Path) -> None:
     assert {query.data for query in plan.queries if not query.name.startswith("job/")} == {"joingraph"}
 
 
+def test_estimators_that_count_rows() -> None:
+    text = """
+        [sweep]
+        data = "tpch:0.01"
+        queries = ["tpch/q03"]
+        [sweep.settings]
+        estimator = ["true", "perturbed"]
+        """
+    assert [variant.settings["estimator"] for variant in plan_of(text).variants] == ["true", "perturbed"]
+
+
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """A folder with the dataset `data` of one table t(a), three rows."""

@@ -7,11 +7,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from executor.session import Session
 from experiments.pipeline.sweep.plan import How, Variant
 from experiments.pipeline.sweep.problems import Problems, suggestion
 from optimizer.catalog.table import Catalog
 from optimizer.errors import SettingsError
-from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings, describe_settings
 
 FILES = ("injected", "coefficients")  # settings that name a file: looked up beside the specification
@@ -106,7 +106,7 @@ def _check_together(variants: Sequence[Variant], points: int, problems: Problems
         table, place = ("sweep.settings", 0) if number < points else ("sweep.variants", number - points)
         try:
             settings = Settings.from_mapping(variant.settings)
-            Optimizer(Catalog("none", ()), settings)
+            Session(Catalog("none", ()), settings)
         except SettingsError as error:
             problems.add(f"variant {variant.name}: {error}", table, number=place)
             continue

@@ -23,8 +23,8 @@ class TableScan(PhysicalOperator):
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         return (Alternative((), TraitSet(self.scan.order)),)
 
-    def describe(self, label: Label) -> str:
-        return self.scan.describe(label)
+    def describe(self, label: Label, reads: bool = False) -> str:
+        return self.scan.describe(label, reads)
 
 
 @dataclass(frozen=True, slots=True)
