@@ -130,15 +130,17 @@ def execute(
     tuning: Tuning | None = None,
     watch: Watch | None = None,
     shares: Mapping[int, tuple[int, int]] = MappingProxyType({}),
+    check_texts: bool = True,
 ) -> pa.RecordBatchReader:
     """The plan's rows as they come; nothing runs before the first batch is asked for. Under a `watch` it runs on a thread of its
-    own, so that it can be stopped at any time. `shares`: by the ids of scans, which part of how many they read.
+    own, so that it can be stopped at any time. `shares`: by the ids of scans, which part of how many they read. `check_texts`:
+    those of the result have to be UTF-8.
 
     Dropping the reader stops the plan. Reading raises ExecutionError, which names the operator that failed. Raises CatalogError
     where the plan reads a table whose rows are not at hand.
     """
     _check_rows(plan, sources)
-    _allow_depth(plan)
+    allow_depth(plan)
     keep_freed_memory()
     run, tuning = _Run(counters, watch), tuning or Tuning()
     filters = RuntimeFilters() if tuning.filters else None
@@ -146,7 +148,9 @@ def execute(
     context = Context(
         columns, sources, counters, tuning, run.open_node, filters=filters, watch=watch, encoded=encoded, shares=shares
     )
-    batches = _readable(context.open(plan), plan, columns)
+    batches = context.open(plan)
+    if check_texts:
+        batches = _readable(batches, plan, columns)
     return pa.RecordBatchReader.from_batches(context.schema(plan), batches if watch is None else watched(batches, watch))
 
 
@@ -180,12 +184,13 @@ def _check_rows(plan: PlanNode, sources: Mapping[str, TableSource]) -> None:
             raise CatalogError(f'table "{source.name}" has statistics only, no rows: queries on it can be planned but not run')
 
 
-def _allow_depth(plan: PlanNode) -> None:
-    """Generators of nested operators resume one another: raise Python's limit for a very deep plan."""
+def allow_depth(plan: PlanNode, frames: int = 12) -> None:
+    """Generators of nested operators resume one another: raise Python's limit for a very deep plan, which takes so many `frames`
+    for each operator."""
     depth, level = 0, [plan]
     while level:
         depth, level = depth + 1, [child for node in level for child in node.inputs]
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000 + 12 * depth))
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000 + frames * depth))
 
 
 class _Run:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from executor.arrow.context import TableSource, Tuning
 from executor.arrow.counters import Counters
 from executor.arrow.failures import first_line
-from executor.arrow.run import execute
+from executor.arrow.run import allow_depth, execute
 from executor.arrow.watch import Stopped, Watch
 from executor.spark.moving import EVERY, Part
 from executor.spark.operators import PartScan
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 TASK_BYTES = 128 << 20  # of the files that a task reads: where there are more, there are more tasks than run at a time
 _PARTS = "array<struct<task:int,stage:int,sender:int,part:int,content:binary>>"
+_FRAMES = 40  # of an operator of a plan while exchanges are placed and stages are pickled
 _INT = pa.int32()
 _ARROW_PARTS = pa.list_(pa.struct([("task", _INT), ("stage", _INT), ("sender", _INT), ("part", _INT), ("content", pa.binary())]))
 
@@ -85,6 +86,7 @@ class SparkEngine:
 
     def shown(self, plan: PlanNode, order: Collation, columns: Columns) -> PlanNode:
         """The plan with its exchanges. Raises Unsupported."""
+        allow_depth(plan, _FRAMES)
         return placed(plan, order, columns, self.moving)
 
     def execute(
@@ -99,7 +101,7 @@ class SparkEngine:
     ) -> pa.RecordBatchReader:
         """The rows of a plan, by `order`, as `executor.arrow.run.execute` has them. The job runs when a batch is asked for. Each
         task may hold what the watch allows."""
-        moved = placed(plan, order, columns, self.moving)
+        moved = self.shown(plan, order, columns)
         *stages, last = stages_of(moved)
         tables = sources_of(moved, sources)
 
@@ -119,7 +121,7 @@ class SparkEngine:
             return parts
 
         fill(last.plan, received)
-        return execute(last.plan, columns, tables, counters, tuning, watch)
+        return execute(last.plan, columns, sources, counters, tuning, watch)
 
     def _tasks(self, plan: PlanNode, tables: Mapping[str, Source]) -> int:
         shared = {node.op.scan.table for node in plan.walk() if isinstance(node.op, PartScan)}

@@ -96,7 +96,7 @@ def _results(work: Work, task: int, received: Sequence[Part]) -> Iterator[Part]:
     fill(plan, lambda: received)
     shares = {node.id: (task, work.tasks) for node in plan.walk() if isinstance(node.op, PartScan)}
     watch = None if work.bytes is None else Watch(Limits(None, work.bytes))
-    made = execute(plan, work.columns, work.sources, counters, work.tuning, watch, shares).read_all()
+    made = execute(plan, work.columns, work.sources, counters, work.tuning, watch, shares, False).read_all()
     grouped = plan.op if isinstance(plan.op, PartialGroups) else None
     found: dict[int, list[pa.Table]] = {}
     for table in [made] if grouped is None else grouped.made:

@@ -2,7 +2,7 @@
 
 Functional dependencies travel up with the rows: a subset of the rows keeps them, repeating rows keeps them, and dropping
 columns keeps those that can still be said. NULL-extending rows keeps one only if its determinant tells a row that was
-extended from one that was not.
+extended from one that was not, or cannot differ from such a row in what it determines.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ def key_dependencies(keys: Iterable[ColumnSet], columns: ColumnSet) -> list[Depe
 
 def united(dependencies: Iterable[Dependency]) -> tuple[Dependency, ...]:
     """One dependency for each determinant, in canonical order; without those that say nothing."""
-    found: dict[ColumnSet, ColumnSet] = {}
-    for determinant, dependent in dependencies:
-        found[determinant] = found.get(determinant, 0) | dependent
-    return tuple([Dependency(a, b & ~a) for a, b in sorted(found.items()) if b & ~a])
+    found: dict[ColumnSet, tuple[ColumnSet, ColumnSet]] = {}
+    for determinant, dependent, nulls in dependencies:
+        known = found.get(determinant, (0, 0))
+        found[determinant] = known[0] | dependent, known[1] | nulls
+    return tuple([Dependency(a, b & ~a, nulls & ~a) for a, (b, nulls) in sorted(found.items()) if b & ~a])
 
 
 def filtered_props(below: LogicalProps, predicate: Predicate) -> LogicalProps:
@@ -105,7 +106,7 @@ def projected_props(below: LogicalProps, values: Mapping[ColumnId, Scalar]) -> L
     keys = [mapped for key in below.keys if (mapped := said(key & ~below.constants)) is not None]
     computed = [(value, targets) for value, targets in copies.items() if not isinstance(value, ColumnRef) and is_congruent(value)]
     dependencies = key_dependencies(keys, columns)
-    determinants = [determinant for determinant, _ in below.dependencies]
+    determinants = [determinant for determinant, *_ in below.dependencies]
     determinants += [value.columns for value, _ in computed]
     for determinant in dict.fromkeys(determinants):
         mapped = said(determinant & ~below.constants)
@@ -140,7 +141,7 @@ def aggregated_props(below: LogicalProps, keys: ColumnSet, aggregates: ColumnSet
 def kept_dependencies(below: LogicalProps, columns: ColumnSet) -> list[Dependency]:
     """The dependencies that can still be said when only `columns` are left."""
     kept = []
-    for determinant, _ in below.dependencies:
+    for determinant, *_ in below.dependencies:
         said = 0
         for column in column_ids(determinant & ~below.constants):
             same = below.equivalents(column) & columns
@@ -232,9 +233,11 @@ def outer_dependencies(kind: JoinKind, predicate: Predicate, left: LogicalProps,
     """What an outer join keeps of its inputs' dependencies, and those that its equalities add.
 
     A side that is not NULL-extended keeps its own. Of an extended side one is kept if its determinant has a column that is
-    not NULL in any row that was not extended: two rows that agree on it are then both extended (and all NULL), or neither.
+    not NULL in any row that was not extended: two rows that agree on it are then both extended (and all NULL), or neither; or
+    for what is NULL anyhow where the determinant is.
     On one side only, an equality adds a dependency: whether a kept row finds matches is decided by its columns in the
-    predicate, and rows that agree on these agree on what the other side's columns are equal to.
+    predicate, and rows that agree on these agree on what the other side's columns are equal to. These are NULL where the kept
+    row's are, without a match or with one.
     """
     found: list[Dependency] = []
     rejected = null_rejected(predicate)
@@ -248,9 +251,12 @@ def outer_dependencies(kind: JoinKind, predicate: Predicate, left: LogicalProps,
             continue
         # rows of a side that is kept whole appear without a match too, where the predicate says nothing of them
         never_null = side.not_null if whole else side.not_null | rejected & side.columns
-        found += [d for d in side.dependencies if d.determinant & never_null]
+        for determinant, dependent, nulls in side.dependencies:
+            kept = dependent if determinant & never_null else nulls
+            if kept:
+                found.append(Dependency(determinant, kept, kept))
         if side.constants:
-            found += [Dependency(1 << c, side.constants) for c in column_ids(never_null & rejected)]
+            found += [Dependency(1 << c, side.constants, side.constants) for c in column_ids(never_null & rejected)]
     return found
 
 
@@ -270,7 +276,7 @@ def _matched_dependencies(predicate: Predicate, kept: LogicalProps, other: Logic
                     continue
         if conjunct.volatile or conjunct.columns & kept.columns:
             return []  # it may tell kept rows apart that these columns do not
-    return [Dependency(deciding, union(pairs))] if pairs else []
+    return [Dependency(deciding, union(pairs), union(pairs))] if pairs else []
 
 
 def bind_a_key(columns: ColumnSet, keys: Sequence[ColumnSet], joined: LogicalProps) -> bool:

@@ -13,10 +13,12 @@ from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, is_subset
 
 
 class Dependency(NamedTuple):
-    """A functional dependency: rows that agree on `determinant` (NULL = NULL) agree on `dependent`."""
+    """A functional dependency: rows that agree on `determinant` (NULL = NULL) agree on `dependent`. `nulls`: those of `dependent`
+    that are NULL where all of `determinant` is; they stay determined where an outer join adds rows of NULLs."""
 
     determinant: ColumnSet
     dependent: ColumnSet
+    nulls: ColumnSet = 0
 
 
 class LogicalProps:
@@ -81,7 +83,7 @@ class LogicalProps:
                 if members & closed:
                     closed |= members
             before = closed
-            for determinant, dependent in self.dependencies:
+            for determinant, dependent, _ in self.dependencies:
                 if determinant & closed == determinant:
                     closed |= dependent
             if self.columns & ~closed:
@@ -146,7 +148,7 @@ class LogicalProps:
         leading = 0
         for key in self.keys:
             leading |= key
-        for determinant, _ in self.dependencies:
+        for determinant, *_ in self.dependencies:
             leading |= determinant
         return leading
 

@@ -25,7 +25,7 @@ from optimizer.sql.scope import Relation, Scope
 from optimizer.sql.source import Source, did_you_mean, listing
 
 TWO_OF_A_NAME = "several columns of the result have that name: name them apart, or write a position"
-_MOST_ROWS = (1 << 63) - 1
+_MOST_ROWS = 1 << 48  # no input has as many; sums of a few of these stay BIGINTs
 
 
 def sort_terms(source: Source, clause: Any, *handled: str) -> list[tuple[Any, bool, bool]]:
@@ -210,4 +210,4 @@ def _whole_number(context: Context, node: Any, clause: str, ctes: Ctes | None) -
         raise source.error(f"{clause} takes a whole number: {error}", node) from None
     if value is not None and value < 0:
         raise source.error(f"{clause} cannot be negative", node)
-    return None if value is None else Literal(int(value), INT64)
+    return None if value is None else Literal(min(int(value), _MOST_ROWS), INT64)

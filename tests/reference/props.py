@@ -15,8 +15,8 @@ def assert_props_hold(name: str, props: LogicalProps, rows: Sequence[Mapping[Col
     columns = set(column_ids(props.columns))
     for row in rows:
         assert set(row) == columns, f"{name} produces columns {sorted(row)}, its properties say {sorted(columns)}"
-        nulls = [c for c in column_ids(props.not_null) if row[c] is None]
-        assert not nulls, f"{name}: columns {nulls} are NULL in {row}, its properties say NOT NULL"
+        null = [c for c in column_ids(props.not_null) if row[c] is None]
+        assert not null, f"{name}: columns {null} are NULL in {row}, its properties say NOT NULL"
         for members in props.equivalences:
             values = {group_key(row[c]) for c in column_ids(members)}
             assert len(values) == 1, f"{name}: columns {list(column_ids(members))} differ in {row}, its properties say equal"
@@ -26,9 +26,12 @@ def assert_props_hold(name: str, props: LogicalProps, rows: Sequence[Mapping[Col
     for key in props.keys:
         found = [tuple(group_key(row[c]) for c in column_ids(key)) for row in rows]
         assert len(set(found)) == len(found), f"{name}: key {list(column_ids(key))} repeats in {found}"
-    for determinant, dependent in props.dependencies:
+    for determinant, dependent, nulls in props.dependencies:
         follows: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         for row in rows:
+            if all(row[c] is None for c in column_ids(determinant)):
+                told = [c for c in column_ids(nulls) if row[c] is not None]
+                assert not told, f"{name}: columns {told} are not NULL in {row}, though {list(column_ids(determinant))} are"
             given = tuple(group_key(row[c]) for c in column_ids(determinant))
             got = tuple(group_key(row[c]) for c in column_ids(dependent))
             assert follows.setdefault(given, got) == got, (

@@ -72,6 +72,18 @@ def test_a_left_join_keeps_the_left_side_and_what_tells_extended_rows_apart() ->
     assert determines(by_key, 1) == {1, 4, 5, 6}
 
 
+def test_left_joins_in_either_order_leave_the_same_dependencies() -> None:
+    """Both sides of the inner one of A left join (B left join C) are NULL in the rows that the outer one adds."""
+    a, b, c = scan(0), scan(4), scan(8)
+    first, second = (equal(1, 4),), (equal(5, 9),)
+    left = Join(JoinKind.LEFT, second).derive_props([Join(JoinKind.LEFT, first).derive_props([a, b]), c])
+    right = Join(JoinKind.LEFT, first).derive_props([a, Join(JoinKind.LEFT, second).derive_props([b, c])])
+    for column in range(11):
+        if column not in (3, 7):
+            assert determines(left, column) == determines(right, column)
+    assert determines(left, 5) == {5, 9}
+
+
 def test_a_condition_on_other_left_columns_decides_about_matches_too() -> None:
     more = compare("<", ref(2), Literal(5, I64))
     assert determines(joined(JoinKind.LEFT, equal(1, 5), more), 1) == {1}

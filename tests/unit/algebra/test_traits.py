@@ -71,7 +71,7 @@ def tables_with(props: LogicalProps, rows: int, values: int) -> np.ndarray:
     determined = [*props.dependencies, Dependency(0, props.constants)]
     for i in range(rows):
         for j in range(i):
-            for determinant, dependent in determined:
+            for determinant, dependent, _ in determined:
                 allowed &= ~agree(tables, i, j, determinant) | agree(tables, i, j, dependent)
             for key in props.keys:
                 allowed &= ~agree(tables, i, j, key)

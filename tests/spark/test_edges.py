@@ -1,0 +1,47 @@
+"""Plans on the Spark engine that ask something out of the ordinary of it."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from executor.session import Session
+from optimizer.errors import ExecutionError
+from tests.spark.tasks import Tasks
+
+
+def test_deep_plans() -> None:
+    limit = sys.getrecursionlimit()
+    sql = "select k from t"
+    for i in range(100):
+        sql = f"select k from (select k, count(*) over (partition by k % {i + 2}) c from ({sql}) b{i}) a{i} where c > 0"
+    try:
+        sys.setrecursionlimit(1000)
+        assert Session({"t": pa.table({"k": range(30)})}, engine=Tasks(3, seed=2)).sql(sql).table.num_rows == 30
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def test_a_reader_outlives_the_session_of_its_registered_tables() -> None:
+    def reader() -> pa.RecordBatchReader:
+        session = Session({"t": pa.table({"a": [1, 2, 2]})}, engine=Tasks(3, seed=1))
+        return session.batches("select a, count(*) n from t group by a order by a")
+
+    rows = reader()
+    gc.collect()
+    assert rows.read_all().to_pylist() == [{"a": 1, "n": 1}, {"a": 2, "n": 2}]
+
+
+def test_texts_on_their_way_may_be_any_bytes(tmp_path: Path) -> None:
+    texts = pa.array([b"\xff", b"a", b"\xff"]).view(pa.string())
+    pq.write_table(pa.table({"s": texts, "k": [1, 2, 3]}), tmp_path / "t.parquet", row_group_size=1)
+    for seed in range(5):
+        session = Session(tmp_path, engine=Tasks(3, seed=seed))
+        assert session.sql("select count(*) n from t a join t b on a.s = b.s").table.to_pylist() == [{"n": 5}]
+        with pytest.raises(ExecutionError, match='"s" is not UTF-8'):
+            session.sql("select s from t")
