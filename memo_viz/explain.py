@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from memo_viz.q_error import q_error
 from memo_viz.text import clean, shorten
-from optimizer.algebra.columns import Columns
+from optimizer.algebra.columns import Columns, column_ids
+from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.printing import described, number
 from optimizer.errors import many
@@ -36,14 +37,16 @@ _COST = 3  # its place among the figures
 
 
 def plan_json(plan: PlanNode, columns: Columns, actual: Actuals | None = None) -> dict[str, Any]:
-    """One object per operator, inputs nested. Iterative."""
+    """One object per operator, inputs nested; `columns`: those that it gives, of a scan those that it reads. Iterative."""
     made: dict[int, dict[str, Any]] = {}
     total = _total_ms(actual)
     for node in reversed(list(plan.walk())):
         found = None if actual is None else actual.get(node.id)
+        given = node.op.scan.output_columns(()) if isinstance(node.op, TableScan) else node.columns
         made[node.id] = {
             "operator": node.op.name,
-            "detail": described(node.op, columns),
+            "detail": node.op.describe(columns.label),
+            "columns": [columns.label(id) for id in column_ids(given)],
             "traits": node.alternative.delivered.show(columns.label),
             "rows": finite(node.rows),
             "cost": finite(node.cost),

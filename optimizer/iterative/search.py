@@ -251,7 +251,9 @@ class Iterative:
         """Settle every goal, if the queue ran empty; else say what was left."""
         search, memo = self.search, self.memo
         left = [match for match in self._left + self.queue.left() if not self._superfluous(match)]
-        if left:
+        if left and not self._spent():
+            search.may_explore()  # no more, which it tells
+        elif left:
             search.spent("budget_tasks" if search.counters.tasks >= self._budget else "budget_ms")
             if search.trace is not None:
                 search.trace.emit("budget", tasks=search.counters.tasks, left=[])

@@ -144,7 +144,7 @@ class SearchContext:
         not explored might have been cheaper. The query as given is in the memo before the first rule, so there is a plan."""
         if self.memo.logical_count < self._most_mexprs and len(self.memo.groups) < self._most_groups:
             return True
-        if self.counters.proven:
+        if not self.counters.budget:
             self.spent("budget_mexprs" if self.memo.logical_count >= self._most_mexprs else "budget_groups")
             if self.trace is not None:
                 self.trace.emit("budget", mexprs=self.memo.logical_count, left=len(self.stack))

@@ -68,7 +68,7 @@ def test_explain_json_is_the_contract(planscope, shop):
     assert value["sql"] == JOIN and value["engine"] == "arrow" and value["search"]["proven"] is True
     node = value["plan"]
     figures = "actual_rows removed_rows rows_in ms share peak_bytes"
-    assert list(node) == f"operator detail traits rows cost {figures} inputs".split()
+    assert list(node) == f"operator detail columns traits rows cost {figures} inputs".split()
     assert node["actual_rows"] is None and node["cost"] == value["cost"]
     for arguments in (["explain", "--analyze"], ["run", "--analyze"]):
         command, *rest = arguments

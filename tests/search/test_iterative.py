@@ -136,6 +136,12 @@ def test_every_budget_gives_a_plan_and_more_never_a_dearer_one(shape: str, setti
     assert costs[-1] < costs[0] or len(query.scans) < 4, "the first plan was the best already"
 
 
+@pytest.mark.parametrize("budget", ["budget_mexprs", "budget_groups", "budget_tasks"])
+def test_the_budget_that_ended_a_search_is_told(budget: str) -> None:
+    search, _ = iterative(graph_query("clique", 5, 1), enumeration="rules", **{budget: 20})
+    assert search.counters.budget.startswith(f"{budget}=20 ended the search")
+
+
 def test_plans_of_every_budget_run(tmp_path: Path) -> None:
     """On data with NULLs and duplicates, with joins of several kinds, grouping and order."""
     catalog = open_dataset(tables.write(tmp_path / "data", 0))

@@ -76,7 +76,7 @@ def test_json_has_the_fields_of_the_contract():
     plan, columns = join_plan()
     value = plan_json(plan, columns)
     figures = "actual_rows removed_rows rows_in ms share peak_bytes"
-    assert list(value) == f"operator detail traits rows cost {figures} inputs".split()
+    assert list(value) == f"operator detail columns traits rows cost {figures} inputs".split()
     assert value["operator"] == "sort" and value["traits"] == "order(orders#3 desc)" and value["actual_rows"] is None
     assert [i["operator"] for i in value["inputs"][0]["inputs"][0]["inputs"]] == ["table_scan", "table_scan"]
     join = plan_json(plan, columns, ACTUAL)["inputs"][0]["inputs"][0]
