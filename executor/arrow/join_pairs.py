@@ -24,6 +24,8 @@ from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.scalars import Predicate
 from optimizer.errors import ExecutionError
 
+_FEW = 16  # candidates of a row that are tested at first, where one that passes is enough
+
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
@@ -142,7 +144,7 @@ class Matcher:
         if self._residual is None:
             return candidates.counts > 0
         matched = np.zeros(outer.num_rows, np.bool_)
-        for rows, nth in portions(candidates.counts, self._context):
+        for rows, nth in rounds(candidates.counts, lambda rows: ~matched[rows], self._context):
             matched[self._passing(outer, rows, candidates.inner_rows(rows, nth))[0]] = True
         return matched
 
@@ -206,6 +208,18 @@ def portions(counts: np.ndarray, context: Context) -> Iterator[tuple[np.ndarray,
         pairs = np.arange(start, min(start + size, total))
         rows = np.searchsorted(ends, pairs, side="right")
         yield rows, pairs - (ends - counts)[rows]
+
+
+def rounds(
+    counts: np.ndarray, open: Callable[[np.ndarray], np.ndarray], context: Context
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The pairs of `portions`, the first few of each row first, then more and more of the rows that are still `open`."""
+    rows, start, step = np.flatnonzero(counts), 0, _FEW
+    while len(rows):
+        for numbers, nth in portions(np.minimum(counts[rows] - start, step), context):
+            yield rows[numbers], nth + start
+        start, step = start + step, 4 * step
+        rows = rows[(counts[rows] > start) & open(rows)]
 
 
 def _with_unmatched(rows: np.ndarray, inner: np.ndarray, unmatched: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_scalar
-from executor.arrow.join_pairs import Candidates, paired, portions
+from executor.arrow.join_pairs import Candidates, paired, rounds
 from executor.arrow.key_index import KeyIndex
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.predicates import predicate_columns, predicate_scalar
@@ -36,8 +36,8 @@ class Marks:
         self._unknown = np.zeros(rows, np.bool_)
 
     def open(self, rows: np.ndarray, certain: bool) -> np.ndarray:
-        """Those of `rows` whose mark may still rise; to UNKNOWN at most when pairs are not `certain`."""
-        return rows[~self._true[rows]] if certain else rows[~(self._true[rows] | self._unknown[rows])]
+        """Which of `rows` have a mark that may still rise; to UNKNOWN at most when pairs are not `certain`."""
+        return ~self._true[rows] if certain else ~(self._true[rows] | self._unknown[rows])
 
     def met(self, rows: np.ndarray, certain: bool) -> None:
         """`rows` met an inner row with which their condition is TRUE, or UNKNOWN when not `certain`."""
@@ -71,7 +71,7 @@ class Condition:
         if self._evaluate is None:
             marks.met(rows[candidates.counts > 0], certain)
             return
-        for numbers, nth in portions(candidates.counts, self._context):
+        for numbers, nth in rounds(candidates.counts, lambda numbers: marks.open(rows[numbers], certain), self._context):
             pairs = rows[numbers]
             value = self._evaluate(paired(self._columns, outer, inner, pairs, candidates.inner_rows(numbers, nth)))
             true = pc.fill_null(value, False).to_numpy(zero_copy_only=False)
@@ -122,7 +122,7 @@ class MarkFinder:
             members = np.flatnonzero(patterns == pattern)
             for other in self._rows:  # rows without NULLs first: they alone can say TRUE
                 unknown = int(pattern) | other
-                rows = marks.open(members, not unknown)
+                rows = members[marks.open(members, not unknown)]
                 if len(rows):
                     used = self._used(keys, unknown)
                     candidates = self._side(other, unknown).candidates(used, rows)

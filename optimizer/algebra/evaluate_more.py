@@ -83,19 +83,25 @@ def glob(text: str, pattern: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _of_glob(pattern: str) -> re.Pattern[bytes] | None:
-    rest, form = pattern.encode(), b""
+    """What is between two * is as many bytes everywhere, so that its first place will do: no other one is tried."""
+    rest, between = pattern.encode(), [b""]
     while rest:
         part = _GLOB.match(rest)
         if part is None:
             return None
         rest = rest[part.end() :]
+        if part[0] == b"*":
+            between.append(b"")
+            continue
         if part[3] is None:
-            form += {b"*": b".*", b"?": b"."}.get(part[0]) or re.escape(part[1] or part[0])
+            between[-1] += b"." if part[0] == b"?" else re.escape(part[1] or part[0])
             continue
         items = re.findall(rb"(?s)(.)-(.)|(.)", part[3])
         within = b"".join(re.escape(x) + b"-" + re.escape(y) if x else re.escape(one) for x, y, one in items if x <= y)
-        form += b"[" + (b"^" if part[2] else b"") + within + b"]" if within else b"." if part[2] else b"(?!)"
-    return re.compile(form, re.DOTALL)
+        between[-1] += b"[" + (b"^" if part[2] else b"") + within + b"]" if within else b"." if part[2] else b"(?!)"
+    first, *others = between
+    form = b"".join(b"(?>.*?%b)" % each for each in others[:-1]) + b".*" + others[-1] if others else b""
+    return re.compile(first + form, re.DOTALL)
 
 
 def levenshtein(a: str, b: str) -> int:
