@@ -78,6 +78,10 @@ def bind_series(context: Context, node: Any) -> Bound:
     source.only(node, "this", "expressions")
     if not 1 <= len(node.expressions) <= 3:
         raise source.error(f"{name} takes one to three numbers", node)
+    column = next((found for part in node.expressions for found in part.find_all(exp.Column)), None)
+    if column is not None:
+        hint = f"write a series of constants, and a condition: FROM {name}(0, 1000) AS g(i) WHERE i < ..."
+        raise source.unsupported(f"{name} of something that is no constant", column, hint)
     with context.inside(None):
         operands = ExpressionBinder(context, Scope(), name.upper()).operands(node.expressions)
     for operand in operands:
