@@ -255,8 +255,10 @@ def _read(name: str, value: Any, own_names: bool = False) -> Any:
         hint = did_you_mean(name, known, "known settings: " + ", ".join(known))
         raise SettingsError(f'unknown setting "{name}"\n{hint}')
     default, choices = known[name].default, known[name].metadata["choices"]
-    if own_names and name in ("estimator", "cost_model", "partitioner") and str(value).isidentifier():
-        return str(value)
+    if own_names and name in ("estimator", "cost_model", "partitioner"):
+        own, values, _ = str(value).partition("(")
+        if own.isidentifier() and (not values or name != "partitioner"):
+            return str(value)
     if name == "estimator":
         return _read_estimator(str(value))
     if choices:

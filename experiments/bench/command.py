@@ -15,7 +15,7 @@ import pyarrow as pa
 from click.core import ParameterSource
 
 from executor.atomic import make_folder
-from experiments.bench.experiment import Experiment, Options, Section
+from experiments.bench.experiment import Experiment, Options, Section, names_of
 from experiments.bench.inputs import input_digests
 from experiments.bench.registry import EXPERIMENTS, load
 from experiments.bench.report import failed_section, write_report
@@ -215,7 +215,7 @@ def _table_lines(table: pa.Table) -> list[str]:
 
 def _modes(experiment: Experiment, text: str | None) -> tuple[str, ...]:
     known: Sequence[str] = getattr(experiment, "MODES", ())
-    chosen = tuple(dict.fromkeys(name.strip() for name in (text or "").split(",") if name.strip())) or tuple(known)
+    chosen = tuple(names_of(text)) or tuple(known)
     if unknown := [name for name in chosen if name not in known]:
         raise PlanscopeError(f'there is no mode "{unknown[0]}" in bench {experiment.NAME}; modes: {", ".join(known)}')
     return chosen

@@ -15,7 +15,7 @@ import click
 import pyarrow as pa
 
 from experiments.bench.child import Child
-from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
+from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table, names_of
 from experiments.bench.summary import geometric_mean, grouped
 from experiments.engines import NAMES, installed
 from experiments.same_rows import difference
@@ -62,7 +62,7 @@ MISSING = "{} is not installed, so its times are left out; to have them: pip ins
 def items(options: Options) -> list[Item]:
     """One for each query. Raises SqlError, and PlanscopeError for data without rows."""
     data = options.data or ("tpch:0.01" if options.quick else "tpch:1")
-    others = [name.strip() for name in (options.own.get("engines") or "").split(",") if name.strip()] or list(NAMES[1:])
+    others = names_of(options.own.get("engines")) or list(NAMES[1:])
     for name in others:
         if name not in NAMES[1:]:
             raise SqlError(f'there is no engine "{name}" to compare with', hint=f"choose of {', '.join(NAMES[1:])}")

@@ -36,6 +36,7 @@ A module may also define
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -49,6 +50,11 @@ from optimizer.stats.injected import for_query
 
 Item = dict[str, Any]
 Row = dict[str, Any]
+
+
+def names_of(text: str | None) -> list[str]:
+    """The names in a list with commas, each once; those in brackets are of a name's values: `Noisy(q=4, seed=1)`."""
+    return list(dict.fromkeys(name.strip() for name in re.split(r",(?![^(]*\))", text or "") if name.strip()))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from executor.session import Session
-from experiments.bench.experiment import Item, Options, Row
+from experiments.bench.experiment import Item, Options, Row, names_of
 from experiments.bench.pruning_report import FACTORS, MODES, SEARCHES, SHARES, report
 from experiments.workloads.data import open_data
 from experiments.workloads.join_graphs import is_graph_name, join_graph
@@ -118,11 +118,11 @@ def items(options: Options) -> list[Item]:
 
 
 def _values(factor: str, text: str | None) -> tuple[str, ...]:
-    names = [name.strip() for name in (text or "").split(",") if name.strip()] or [FACTORS[factor][0]]
+    names = names_of(text or FACTORS[factor][0])
     for name in names:
         if name not in FACTORS[factor] and factor not in ("cost_model", "estimator"):  # these may be a plug-in's
             raise SqlError(f'there is no {factor} "{name}"', hint=f"choose of {', '.join(FACTORS[factor])}")
-    return tuple(dict.fromkeys(names))
+    return tuple(names)
 
 
 def _combinations(chosen: dict[str, tuple[str, ...]]) -> list[dict[str, str]]:

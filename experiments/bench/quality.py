@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from executor.arrow.watch import LimitReached
 from executor.session import Session
-from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
+from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table, names_of
 from experiments.bench.store import table_of
 from experiments.bench.summary import geometric_mean, grouped
 from experiments.duckdb_estimates import DuckDBEstimates, FlatQuery
@@ -79,8 +79,8 @@ TRUE, DUCKDB, POSTGRES = "true rows", "DuckDB", "PostgreSQL"
 
 
 def items(options: Options) -> list[Item]:
-    estimators = _names(options.own.get("estimators") or ESTIMATORS)
-    cost_models = _names(options.own.get("cost_models") or COST_MODELS)
+    estimators = names_of(options.own.get("estimators") or ESTIMATORS)
+    cost_models = names_of(options.own.get("cost_models") or COST_MODELS)
     for pair in (*(f"estimator={name}" for name in estimators), *(f"cost_model={name}" for name in cost_models)):
         Session(Catalog("none", ()), Settings.from_pairs((*options.pairs, pair)))  # raises where there is no such setting
     return [
@@ -104,10 +104,6 @@ def _queries(named: Iterable[str], quick: bool) -> Iterator[str]:
             )
         else:
             yield from list(known)[: 5 if quick else None]
-
-
-def _names(text: str) -> list[str]:
-    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
 @lru_cache(maxsize=1)

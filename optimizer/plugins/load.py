@@ -14,6 +14,7 @@ from optimizer.decorrelate.quick import QUICK
 from optimizer.engines.arrow import COST_MODELS, cost_model
 from optimizer.errors import PlanscopeError, SettingsError
 from optimizer.joins.graph import JoinGraph, Relations
+from optimizer.plugins.parameters import chosen_class
 from optimizer.plugins.registry import Enumerator, Registry, _loading
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
@@ -39,8 +40,9 @@ def load_plugins(files: Sequence[str]) -> Registry:
 def chosen_cost_model(settings: Settings, plugins: Registry) -> CostModel:
     """The cost model that the settings name, a plug-in's or a built-in one. Raises SettingsError."""
     own = plugins.of_kind("cost_model")
-    if settings.cost_model in own:
-        model: CostModel = own[settings.cost_model]()
+    made = chosen_class(settings.cost_model, own)
+    if made is not None:
+        model: CostModel = made()
         return model
     if settings.cost_model not in COST_MODELS:
         raise _unknown("cost_model", settings.cost_model, (*COST_MODELS, *own))
@@ -50,8 +52,9 @@ def chosen_cost_model(settings: Settings, plugins: Registry) -> CostModel:
 def chosen_estimator(settings: Settings, plugins: Registry, counter: RowCounter | None = None) -> EstimatorFactory:
     """Likewise the estimator. Raises SettingsError."""
     own: dict[str, EstimatorFactory] = plugins.of_kind("estimator")
-    if settings.estimator in own:
-        return own[settings.estimator]
+    made: EstimatorFactory | None = chosen_class(settings.estimator, own)
+    if made is not None:
+        return made
     if settings.estimator not in ESTIMATORS and ":" not in settings.estimator:
         raise _unknown("estimator", settings.estimator, (*ESTIMATORS, *own))
     return estimator_factory(settings, counter)

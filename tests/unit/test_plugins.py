@@ -18,7 +18,7 @@ from executor.arrow.run import execute_table
 from executor.session import Session
 from experiments.bench import pruning
 from experiments.bench.child import measured
-from experiments.bench.experiment import Options
+from experiments.bench.experiment import Options, names_of
 from experiments.cli import main
 from experiments.commands.inputs import Inputs
 from memo_viz.explain import plan_json
@@ -179,6 +179,39 @@ def test_names_are_usable_wherever_settings_are(tmp_path: Path) -> None:
             Session("joingraph", values, plugins=[file])
     with pytest.raises(SettingsError, match='cannot be "free"'):
         Session("joingraph", {"cost_model": "free"})
+
+
+TIMES = """
+@estimator
+class Times(Estimator):
+    factor = 1.0
+
+    def inner_region(self, leaves, predicate, props):
+        stats = super().inner_region(leaves, predicate, props)
+        stats.rows *= self.factor
+        return stats
+"""
+
+
+def test_values_are_set_behind_a_name(tmp_path: Path) -> None:
+    file = written(tmp_path, FREE + TIMES)
+
+    def rows(name: str) -> float:
+        sql = "select to1 from chain_4_r0 join chain_4_r1 on to1 = to0"
+        return Session("joingraph", {"estimator": name}, plugins=[file]).optimize(sql).plan.rows
+
+    assert rows("Times(factor=4)") == 4 * rows("Times") and rows("Times") == rows("Times( factor = 1 )")
+    for name, message in (
+        ("Times(estimate=1)", 'has no value "estimate"'),
+        ("Times(__doc__='')", 'no value "__doc__"'),
+        ("Times(factor=open('x'))", "cannot be read"),
+        ("Times(4)", "cannot be read"),
+        ("Times(", "cannot be read"),
+        ("Tims(factor=1)", "choose one of"),
+    ):
+        with pytest.raises(SettingsError, match=message):
+            rows(name)
+    assert names_of("A(q=1, s=2),B , A(q=1, s=2)") == ["A(q=1, s=2)", "B"]
 
 
 @pytest.mark.parametrize("graph", ["cycle/6", "chain/8", "grid/3x3"])
