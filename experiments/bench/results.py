@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.atomic import make_folder, write_file
-from experiments.bench.code_version import code_digest
+from experiments.bench.code_version import code_digest, commit
 from experiments.bench.experiment import Experiment, Item
 from experiments.bench.store import Store
 from optimizer.errors import OutputError, PlanscopeError
@@ -113,6 +113,7 @@ def environment() -> dict[str, Any]:
         with suppress(importlib.metadata.PackageNotFoundError):
             versions[name] = importlib.metadata.version(name)
     return {
+        "commit": commit(),
         "versions": versions,
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{platform.system()} {platform.release()}",

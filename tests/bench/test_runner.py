@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -195,6 +196,9 @@ def test_the_command_writes_a_page_with_everything_in_it(tmp_path, monkeypatch, 
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {"cost.svg", "cost.pdf", "cost.csv"}
     assert {path.name for path in (tmp_path / "tables").iterdir()} == {"costs.csv", "costs.tex"}
     about = json.loads((tmp_path / "environment.json").read_text("utf-8"))
+    clone = Path(__file__).parents[2]
+    head = subprocess.run(["git", "-C", clone, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
+    assert about["commit"] in ([head, f"{head}-changed"] if head else [None])
     assert about["item_columns"] == ["query", "mode"] and about["finished"] is not None
     (tmp_path / "report.html").unlink()
     monkeypatch.setattr("experiments.bench.command.EXPERIMENTS", (HERE,))
