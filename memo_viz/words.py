@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from memo_viz.names import ColumnNames, group_names
 from memo_viz.text import clean
 from optimizer.trace.replay import Replay
-from optimizer.trace.state import GoalState, MemoState
+from optimizer.trace.state import GoalState, MemoState, set_id
 from optimizer.trace.vocabulary import Kind, vocabulary
 
 _HOLE = re.compile(r"\{(\w+)(?::(\w+))?\}")
@@ -43,7 +43,9 @@ class Names:
         self._goals, self._tasks = final.goals, tasks
 
     def group(self, id: int) -> str:
-        return self.groups.get(id, f"G{id}")
+        """A set of relations that became a group is called as that."""
+        goal = self._goals.get(set_id(id)) if id < 0 and id not in self.groups else None
+        return self.groups.get(id if goal is None else goal.group, f"G{id}")
 
     def goal(self, id: int) -> str:
         goal = self._goals.get(id)

@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure as Drawing
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from executor.atomic import atomic_output
 from experiments.bench.experiment import Figure
@@ -165,8 +165,12 @@ def _panel(axes: Axes, figure: Figure, rows: Points, series: Sequence[Any]) -> N
 
 
 def plain_axis(axis: Axis) -> None:
-    """Numbers as people write them on a logarithmic axis: 0.05, 20, 3000; between powers of ten only where there are few."""
+    """Numbers as people write them on a logarithmic axis: 0.05, 20, 3000; between powers of ten only where there are few, and at
+    even distances where the axis is short."""
     low, high = sorted(axis.get_view_interval())
+    if low > 0 and high < 4 * low:
+        axis.set_major_locator(MaxNLocator(nbins=6))
+        axis.set_minor_locator(NullLocator())
     write = FuncFormatter(lambda value, _: f"{value:g}")
     axis.set_major_formatter(write)
     powers = math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1 if low > 0 else 2

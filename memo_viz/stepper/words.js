@@ -28,9 +28,10 @@ export class Names {
     this.several = new Set(data.several);
   }
 
-  /** @param {number} id */
+  /** A set of relations that became a group is called as that. @param {number} id */
   group(id) {
-    return this.data.groups[id] ?? `G${id}`;
+    const { groups, goals } = this.data;
+    return groups[id] ?? (id < 0 ? groups[goals[-2 - id]?.[0]] : undefined) ?? `G${id}`;
   }
 
   /** @param {number} id */

@@ -19,7 +19,7 @@ def test_dollars_in_names_are_no_formula(tmp_path) -> None:
     assert drawing is not None and all(path.exists() for path in write_figure(drawing, tmp_path, "f"))
 
 
-@pytest.mark.parametrize("ys", [[2.0, 70.0], [11.0, 90.0], [1.0, 10_000.0]])
+@pytest.mark.parametrize("ys", [[2.0, 70.0], [11.0, 90.0], [1.0, 10_000.0], [0.55, 1.5], [0.97, 1.04], [3.0, 4.9]])
 def test_a_logarithmic_axis_has_two_numbers_at_least(ys) -> None:
     drawing = draw(figure("a", ys))
     assert drawing is not None

@@ -352,3 +352,12 @@ def test_a_conversation_repeats_remembers_and_goes_on_after_mistakes(stepper: St
     assert stepper.replay.events[at(stepper)]["kind"] == "prune" and stepper.done
     assert "+goto 50" in (tmp_path / "history").read_text("utf-8")
     assert set(KINDS) <= set(stepper.completions("until "))
+
+
+def test_sets_of_relations_have_names_before_they_are_groups(session: Session) -> None:
+    """Of a trace that ended, where some are groups."""
+    trace = Trace()
+    Session("tpch:0.01", {**TO_WATCH, "region": "tasks"}).optimize("tpch/q05", trace)
+    stepper = Stepper(Replay(trace.events), width=100)
+    stepper.run("until prune")
+    assert any(id < 0 for id in stepper.replay.state.groups) and "G-" not in str(stepper.run("memo"))
