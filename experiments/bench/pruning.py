@@ -49,9 +49,10 @@ planscope bench pruning job/4a --plugin mine.py --cost-models mine --audit
 ENDS = ("none", "both+best")  # where only the least and the most pruning are compared
 FIXED = ("region=tasks", "expand_joins=0", "budget_tasks=0", "budget_mexprs=0", "budget_groups=0")
 _PLURAL = {"search": "searches", "driver": "drivers", "cost_model": "cost-models", "estimator": "estimators", "order": "orders"}
+_MORE = dict.fromkeys(("cost_model", "estimator"), ", or another that the setting takes")
 PARAMETERS = (
     *(
-        click.Option([f"--{_PLURAL[name]}", name], metavar="A,B,...", help=f"Of {', '.join(values)}.")
+        click.Option([f"--{_PLURAL[name]}", name], metavar="A,B,...", help=f"Of {', '.join(values)}{_MORE.get(name, '')}.")
         for name, values in FACTORS.items()
     ),
     click.Option(["--preset"], type=click.Choice(["large"]), help="large: cliques of 8 to 12 relations, stars of 8 to 14."),
