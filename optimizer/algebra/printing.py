@@ -46,7 +46,7 @@ def operators(root: Node, columns: Columns) -> list[list[int | str]]:
         if isinstance(node, Leaf):
             found.append([depth, f"{role}group {node.gid}", ""])
             continue
-        found.append([depth, role + node.op.name, node.op.describe(columns.label)])
+        found.append([depth, role + node.op.name, described(node.op, columns)])
         below = [*((part.tree, "subquery: ") for part in subqueries_of(node.op.scalars())), *((i, "") for i in node.inputs)]
         stack += [(child, depth + 1, word) for child, word in reversed(below)]
     return found
