@@ -33,6 +33,9 @@ _WIDTH = 16  # rows in a zone, and zones in a larger one
 
 
 class _Finder(Protocol):
+    @property
+    def nbytes(self) -> int: ...
+
     def find(self, outer: pa.RecordBatch) -> Candidates | None:
         """None: the batch's pairs are too many to be made at a time."""
 
@@ -42,10 +45,17 @@ class NarrowPairs:
     Several threads may ask at a time."""
 
     def __init__(
-        self, condition: Predicate, columns: tuple[ColumnSet, ColumnSet], inner: pa.RecordBatch, as_it_is: bool, tuning: Tuning
+        self,
+        condition: Predicate,
+        columns: tuple[ColumnSet, ColumnSet],
+        inner: pa.RecordBatch,
+        as_it_is: bool,
+        tuning: Tuning,
+        held: Callable[[int], None],
     ) -> None:
-        """`columns`: of outer and inner rows. `as_it_is`: an outer row has to meet its rows in the order of `inner`."""
-        self._inner = inner
+        """`columns`: of outer and inner rows. `as_it_is`: an outer row has to meet its rows in the order of `inner`. `held` is
+        told how many bytes are held besides these."""
+        self._inner, self._held = inner, held
         self._few = tuning.pairs // 4  # are tested sooner than an index is made
         self._make: Callable[[], _Finder | None] = lambda: _finder(condition, *columns, inner, as_it_is, tuning.pairs)
         self._finder: _Finder | None = None
@@ -80,6 +90,8 @@ class NarrowPairs:
                 except ExecutionError:
                     self._finder = None
                 self._made = True
+                if self._finder is not None:
+                    self._held(self._finder.nbytes)
             return self._finder
 
 
@@ -123,6 +135,10 @@ class EitherKey:
         self._indexes = [
             ([compile_scalar(a) for a, _ in keys], KeyIndex([compile_scalar(b)(inner) for _, b in keys])) for keys in parts
         ]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(index.nbytes for _, index in self._indexes)
 
     def find(self, outer: pa.RecordBatch) -> Candidates | None:
         total, found = 0, []
@@ -178,6 +194,10 @@ class Zones:
         self._levels = [_Level(*([values[self._rows] for values in each] for each in (least, greatest)))]
         while len(self._levels[-1].least[0]) > _WIDTH:
             self._levels.append(self._levels[-1].above())
+
+    @property
+    def nbytes(self) -> int:
+        return self._rows.nbytes + sum(each.nbytes for level in self._levels for part in level for each in part)
 
     def find(self, outer: pa.RecordBatch) -> Candidates | None:
         values = [value(outer) for value, _ in self._bounds]

@@ -54,7 +54,9 @@ def every_pair(node: PlanNode, context: Context, inner: pa.RecordBatch, outer_is
     left, right = (each.columns for each in node.inputs)
     columns = (left, right) if outer_is_left else (right, left)
     ordered = any(columns[1] >> key.column & 1 for key in node.alternative.delivered.collation)
-    narrow = NarrowPairs(condition, columns, inner, ordered, context.tuning)
+    narrow = NarrowPairs(
+        condition, columns, inner, ordered, context.tuning, lambda bytes: context.held(node, inner.nbytes + bytes)
+    )
 
     def work(outer: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         for part, candidates in narrow(outer):

@@ -65,7 +65,7 @@ def test_all_that_match(tmp_path: Path, kind: JoinKind, type: pa.DataType) -> No
 def pairs_left(conjuncts: list[Scalar], outer: dict[int, Any], inner: dict[int, Any], tuning: Tuning) -> int:
     sides = [pa.record_batch({column_name(id): pa.array(values) for id, values in side.items()}) for side in (outer, inner)]
     columns = tuple(sum(1 << id for id in side) for side in (outer, inner))
-    narrow = NarrowPairs(conjunction(conjuncts), (columns[0], columns[1]), sides[1], False, tuning)
+    narrow = NarrowPairs(conjunction(conjuncts), (columns[0], columns[1]), sides[1], False, tuning, lambda bytes: None)
     return sum(int(candidates.counts.sum()) for _, candidates in narrow(sides[0]))
 
 
