@@ -30,8 +30,8 @@ _FEW = 16  # candidates of a row that are tested at first, where one that passes
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """`counts`: how many inner rows each outer row meets, as flags where it is one at most. `inner_rows(outer, nth)`: for pairs
-    given by outer row and number within that row, the inner rows; no pair twice, and ascending in each outer row where that is
-    an order that the plan delivers."""
+    given by outer row and number within that row, the inner rows; no pair twice, and ascending in each outer row where the plan
+    asks the inner input for an order or groups."""
 
     counts: np.ndarray
     inner_rows: Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -22,6 +22,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import HashJoin, NestedLoopJoin
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.traits import ANY
 
 
 def stage(node: PlanNode, context: Context) -> Stage:
@@ -53,7 +54,7 @@ def every_pair(node: PlanNode, context: Context, inner: pa.RecordBatch, outer_is
     matcher = Matcher(op.kind, outer_is_left, inner, condition, context.schema(node), context)
     left, right = (each.columns for each in node.inputs)
     columns = (left, right) if outer_is_left else (right, left)
-    ordered = any(columns[1] >> key.column & 1 for key in node.alternative.delivered.collation)
+    ordered = node.alternative.inputs[1 if outer_is_left else 0] != ANY  # who asked relies on it, or on groups that follow of it
     narrow = NarrowPairs(
         condition, columns, inner, ordered, context.tuning, lambda bytes: context.held(node, inner.nbytes + bytes)
     )

@@ -184,7 +184,7 @@ def test_nested_loop_join(tmp_path: Path, kind: JoinKind) -> None:
         for predicate, tuning, told in product(compared, TUNINGS, (False, True)):
             order = (SortKey(a.id), SortKey(b.id)) if told and not kind.left_only else ()
             op = NestedLoopJoin(kind, predicate)
-            plan = node(op, tables.left, tables.right, columns=tables.columns(kind), delivers=order)
+            plan = node(op, tables.left, tables.right, columns=tables.columns(kind), needs=((), order[1:]), delivers=order)
             want = values(wanted(kind, tables, predicate), plan.columns)
             compared_as = listed if (order or kind.left_only) and not kind.keeps_right else bag
             assert compared_as(tables.plans.run(plan, tuning)) == compared_as(want), (sizes, predicate)
