@@ -101,20 +101,11 @@ def _finder(
     """None: no conjunct says anything. `most`: pairs, or places of zones, that are made at a time."""
     for conjunct in condition:
         if isinstance(conjunct, Call) and conjunct.function == "or":
-            parts = [_keys(part, outer, inner_columns) for part in alternatives(conjunct)]
+            parts = [_keys(part, outer, inner_columns) for part in conjunct.args]
             if all(parts):
                 return EitherKey(parts, inner, most)
     bounds = list(_bounds(condition, outer, inner_columns))
     return Zones(bounds, inner, as_it_is, most) if bounds else None
-
-
-def alternatives(scalar: Scalar) -> Iterator[Scalar]:
-    """The operands of a tree of ORs."""
-    if isinstance(scalar, Call) and scalar.function == "or":
-        for part in scalar.args:
-            yield from alternatives(part)
-    else:
-        yield scalar
 
 
 def _keys(part: Scalar, outer: ColumnSet, inner: ColumnSet) -> list[tuple[Scalar, Scalar]]:
@@ -160,7 +151,7 @@ class EitherKey:
 
 
 class _Bound(NamedTuple):
-    """`outer` is at most the inner value number `inner`, or at least where not `below`."""
+    """`outer` has to be at most `inner` where `below`, else at least `inner`."""
 
     outer: Scalar
     inner: Scalar
@@ -169,13 +160,12 @@ class _Bound(NamedTuple):
 
 def _bounds(condition: Predicate, outer: ColumnSet, inner: ColumnSet) -> Iterator[_Bound]:
     for conjunct in condition:
-        function, sides = comparison_sides(conjunct, outer, inner)
-        if sides is None or _moves(sides) or not rises(sides[0].type):
-            continue
-        if function in ("<", "<=", "="):
-            yield _Bound(*sides, True)
-        if function in (">", ">=", "="):
-            yield _Bound(*sides, False)
+        match comparison_sides(conjunct, outer, inner):
+            case function, a, b if rises(a.type) and not _moves((a, b)):
+                if function in ("<", "<=", "="):
+                    yield _Bound(a, b, True)
+                if function in (">", ">=", "="):
+                    yield _Bound(a, b, False)
 
 
 class Zones:

@@ -78,14 +78,14 @@ def equality_sides(scalar: Scalar, left: ColumnSet, right: ColumnSet) -> tuple[S
     return _sides(scalar, left, right) if isinstance(scalar, Call) and scalar.function == "=" else None
 
 
-def comparison_sides(scalar: Scalar, left: ColumnSet, right: ColumnSet) -> tuple[str, tuple[Scalar, Scalar] | None]:
-    """The function of a comparison of a scalar over `left` columns and one over `right` columns as it stands between these; and
-    both scalars, None where it is none."""
+def comparison_sides(scalar: Scalar, left: ColumnSet, right: ColumnSet) -> tuple[str, Scalar, Scalar] | None:
+    """(f, l, r) when `scalar` is a comparison f(l, r) of a scalar over `left` columns and one over `right` columns, else None."""
     if not isinstance(scalar, Call) or scalar.function not in MIRRORED:
-        return "", None
+        return None
     sides = _sides(scalar, left, right)
-    turned = sides is not None and sides[0] is not scalar.args[0]
-    return MIRRORED[scalar.function] if turned else scalar.function, sides
+    if sides is None:
+        return None
+    return scalar.function if sides[0] is scalar.args[0] else MIRRORED[scalar.function], *sides
 
 
 def equated(predicate: Predicate, left: ColumnSet, right: ColumnSet) -> ColumnSet:

@@ -54,7 +54,7 @@ def operators(root: Node, columns: Columns) -> list[list[int | str]]:
 
 def scan_alias(text: str) -> str:
     """The alias that a scan of this description reads."""
-    return re.split(r" \(| \[| limit \d| after \d", text)[0].rpartition(" as ")[2]
+    return re.split(r" \[| limit \d| after \d", text)[0].rpartition(" as ")[2]
 
 
 def number(value: float) -> str:
