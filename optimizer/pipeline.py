@@ -125,7 +125,7 @@ class Optimizer:
         query = OptimizedQuery(sql, self.catalog, settings, bound)
         query.warnings = warnings
         query.ms = ms
-        context = RuleContext(bound.columns, settings, partition=self.enumerator)
+        context = RuleContext(bound.columns, settings, partition=self.enumerator, bounds=self.catalog.bounds)
         given = Given(bound, self.program, context)
         tree = bound.tree
         query.stages = (Stage("bind", tree, bound.columns, (), ms["bind"], True),)
@@ -173,7 +173,7 @@ class Optimizer:
 
     def plan(self, tree: Tree, columns: Columns) -> PlanNode:
         """The cheapest plan of a logical tree without subqueries, with all its columns, for those who have no SQL text."""
-        context = RuleContext(columns, self.settings, partition=self.enumerator)
+        context = RuleContext(columns, self.settings, partition=self.enumerator, bounds=self.catalog.bounds)
         tree = run_program(self.program, tree, context).tree if self.settings.prepass else tree
         figures = Figures(self.estimator(self.catalog, columns), self.cost)
         search = new_search(Memo(figures, None, columns.label), self.rules, context, self.cost)

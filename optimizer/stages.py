@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from optimizer.algebra.building import filtered, passed, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
-from optimizer.algebra.ctes import inlined_spools, map_parts, operators_inlined
+from optimizer.algebra.ctes import inlined_spools, map_parts, operators_inlined, spools_of
 from optimizer.algebra.logical import Choice, Project
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery
@@ -129,8 +129,9 @@ def _prepass(tree: Tree, given: Given) -> Rewritten | None:
     """A spool keeps what its readers read, which is known when these are done."""
     if not given.context.settings.prepass:
         return None
+    told = _with_spools(given, tree)
     return _over_parts(
-        tree, _readers_first(_needed(given.bound), lambda part, needed, kept: _normalized(part, needed, kept, given))
+        tree, _readers_first(_needed(given.bound), lambda part, needed, kept: _normalized(part, needed, kept, told))
     )
 
 
@@ -196,8 +197,18 @@ def _narrowed(part: Tree, needed: Sequence[ColumnId], given: Given) -> Rewritten
 
 
 def _each_part(rewrite: Rewrite) -> Rewrite:
-    """A stage that knows nothing of spools, for what they hold and for who reads them."""
-    return lambda tree, given: _over_parts(tree, lambda part, spool: rewrite(part, given))
+    """A stage that does nothing to spools, for what they hold and for who reads them."""
+
+    def each(tree: Tree, given: Given) -> Rewritten | None:
+        told = _with_spools(given, tree)
+        return _over_parts(tree, lambda part, spool: rewrite(part, told))
+
+    return each
+
+
+def _with_spools(given: Given, tree: Tree) -> Given:
+    """With what the references in the parts of a query read."""
+    return given._replace(context=given.context._replace(spools=spools_of(tree)))
 
 
 def _over_parts(tree: Tree, rewrite: RewritePart) -> Rewritten | None:

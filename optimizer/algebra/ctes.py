@@ -24,6 +24,13 @@ def references(root: Node) -> Iterator[CteReference]:
                 yield from references(subquery.tree)
 
 
+def spools_of(root: Tree) -> dict[int, Tree]:
+    """The spools of a query, by id; those that only recursions read are not among them."""
+    forms = root.inputs if isinstance(root.op, Choice) else (root,)
+    parts = [part for form in forms if isinstance(form, Tree) and isinstance(form.op, With) for part in form.inputs]
+    return {part.op.id: part for part in parts if isinstance(part, Tree) and isinstance(part.op, Spool)}
+
+
 def is_read_per_row(root: Tree, spool: int) -> bool:
     """Whether a reference stands in what is evaluated again and again: what reads columns of a query around it, or the step of a
     recursion."""

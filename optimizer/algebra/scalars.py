@@ -186,6 +186,19 @@ class Call(Scalar):
         return f"{self.function}({', '.join(args)})"
 
 
+class SafeCall(Call):
+    """A call that the bounds of its operands keep from raising (`arithmetic_within_bounds`); with others an ordinary one."""
+
+    __slots__ = ()
+
+    def __init__(self, function: str, args: tuple[Scalar, ...], type: DataType) -> None:
+        super().__init__(function, args, type)
+        self.raises = any(arg.raises for arg in args)
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        return super()._render(label, typed) + "!" * typed
+
+
 class Cast(Scalar):
     """CAST(arg AS type); with `lenient` TRY_CAST: NULL where the value does not fit."""
 

@@ -151,6 +151,11 @@ class Catalog:
             raise CatalogError(reason)
         return self._by_lower_name.get(name.lower())
 
+    def bounds(self, table: str, column: str) -> tuple[Any, Any] | None:
+        """The least and the greatest value of a stored column, or values beyond them; None where they are not known."""
+        stats = self.tables[table].stats.columns.get(column)
+        return None if stats is None or stats.min is None or stats.max is None else (stats.min, stats.max)
+
     @property
     def statistics_only(self) -> bool:
         """Whether it has tables, and rows of none of them: queries can be planned, not run."""

@@ -4,8 +4,9 @@
 
 The column's type has finitely many values, which have an order and a number each. The expression rises (or falls) with the
 column, so those of its values that are below, equal to and above the constant are three stretches of the column's values, whose
-ends are found by bisection with the reference semantics. Nothing is said of an expression that raises at either end of the
-column's values: being monotone, every other one raises only where an end does.
+ends are found by bisection with the reference semantics. Nothing is said of an expression that may raise. One that raises for
+values of the type, but not for those that the column has (`arithmetic_within_bounds`), raises towards the ends of the type, as
+it is monotone: there it counts as less, or more, than every constant.
 
 Floats and strings have no such numbering, and are left alone.
 """
@@ -27,7 +28,7 @@ from optimizer.algebra.evaluate_order import compare_values
 from optimizer.algebra.functions import COMPARISONS, MIRRORED
 from optimizer.algebra.monotone import monotone
 from optimizer.algebra.predicates import junction
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, Scalar, walk
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, SafeCall, Scalar, walk
 from optimizer.algebra.types import integer_range, is_date, is_decimal, is_integer, is_timestamp
 from optimizer.errors import PlanscopeError
 
@@ -49,6 +50,10 @@ class _Numbering(NamedTuple):
     high: int
     value: Callable[[int], Any]
     bounded: bool = True
+
+    @property
+    def middle(self) -> int:
+        return (self.low + self.high) // 2
 
 
 @lru_cache(maxsize=4096)
@@ -161,7 +166,10 @@ class _Curve(NamedTuple):
 
     def _order(self, number: int, constant: Any) -> int:
         """How the expression of that value compares with the constant; turned round if it falls."""
-        value = evaluate(self.expression, {self.column.id: self.numbering.value(number)})
+        try:
+            value = evaluate(self.expression, {self.column.id: self.numbering.value(number)})
+        except PlanscopeError:
+            return 1 if number > self.numbering.middle else -1
         order = compare_values(value, constant)
         return -order if self.falls else order
 
@@ -174,11 +182,13 @@ def _curve(expression: Scalar) -> _Curve | None:
     numbering = _numbering(column.type)
     if numbering is None or expression.outer:
         return None
+    safe = not expression.raises and any(isinstance(part, SafeCall) for part in walk(expression))
+    places = (numbering.middle,) if safe else (numbering.low, numbering.high)
     try:
-        ends = [evaluate(expression, {column.id: numbering.value(n)}) for n in (numbering.low, numbering.high)]
+        values = [evaluate(expression, {column.id: numbering.value(n)}) for n in places]
     except PlanscopeError:
         return None
-    return None if None in ends else _Curve(expression, column, found.descending, numbering)
+    return None if None in values else _Curve(expression, column, found.descending, numbering)
 
 
 def _numbering(type: DataType) -> _Numbering | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from optimizer.algebra.functions import COMPARISONS
-from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, Scalar
+from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, SafeCall, Scalar
 from optimizer.algebra.trees import Tree
 
 CONSTANT = 1 << 15  # operands that are all constants, or one that is NULL, TRUE or FALSE
@@ -20,6 +20,7 @@ CHOICE = 1 << 18  # CASE, COALESCE, GREATEST, LEAST
 LIKE = 1 << 19  # LIKE, ILIKE, starts_with
 ARITHMETIC = 1 << 20  # an operation on a constant or on the result of the same operation, a cast of a cast
 COMPUTED = 1 << 21  # an expression compared with a constant
+OVERFLOW = 1 << 22  # an operation that raises beyond some bounds of its operands
 
 _BY_FUNCTION = {
     **dict.fromkeys(("and", "or", "not"), JUNCTION),
@@ -28,6 +29,7 @@ _BY_FUNCTION = {
     **dict.fromkeys(("like", "ilike", "starts_with"), LIKE),
 }
 _COMPARISONS = frozenset(COMPARISONS)
+OVERFLOWING = frozenset(("+", "-", "*", "neg", "abs", "date_add", "date_add_days"))
 
 
 @lru_cache(maxsize=32768)
@@ -79,6 +81,7 @@ def _of_call(call: Call, constants: int) -> int:
     bits = _BY_FUNCTION.get(function)
     if bits is not None:
         return bits
+    bits = OVERFLOW if call.raises and function in OVERFLOWING and not isinstance(call, SafeCall) else 0
     if constants or any(isinstance(arg, Call) and arg.function == function for arg in args) or function in ("floor", "ceil"):
-        return ARITHMETIC
-    return 0
+        bits |= ARITHMETIC
+    return bits

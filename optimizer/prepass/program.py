@@ -12,6 +12,7 @@ from optimizer.prepass.rules.aggregate_remove_one_row import AggregateRemoveOneR
 from optimizer.prepass.rules.aggregate_simplify_calls import AggregateSimplifyCalls
 from optimizer.prepass.rules.apply_push_condition import ApplyPushCondition
 from optimizer.prepass.rules.arithmetic_simplify import ArithmeticSimplify
+from optimizer.prepass.rules.arithmetic_within_bounds import ArithmeticWithinBounds
 from optimizer.prepass.rules.boolean_normalize import BooleanNormalize
 from optimizer.prepass.rules.case_simplify import CaseSimplify
 from optimizer.prepass.rules.choice_prune import ChoicePrune
@@ -76,6 +77,7 @@ _REWRITES = (
     CaseSimplify(),
     LikeSimplify(),
     ArithmeticSimplify(),
+    ArithmeticWithinBounds(),
     NotNullSimplify(),
     PredicateWeaken(),
     ComparisonUnwrap(),
@@ -139,6 +141,7 @@ _BY_PROPERTIES = (AggregateSimplifyCalls(), DistinctToLimit(), _REDUCE_ORDER, Li
 # what brings filters and limits to the inputs of an Apply, before decorrelation copies its left one for a domain, and shows it
 # equalities that all branches of an OR have. Not into scans: there decorrelation would have to take them out again
 _BEFORE_DECORRELATION = (
+    ArithmeticWithinBounds,
     OrFactor,
     FilterMerge,
     OuterJoinSimplify,

@@ -48,6 +48,7 @@ from tests.unit.sql.conftest import make_catalog
 
 HERE = Path(__file__).parent
 SEEDS = range(4)
+BY_BOUNDS = "arithmetic_within_bounds"
 REWRITING = {rule.name for rule in (*TRANSFORMATIONS, *rules_of(PROGRAM))}
 REFUSED_BY_DUCKDB = ("left: also what reads the left side only, as that of a row of the right",)
 
@@ -99,8 +100,14 @@ def catalog(folder: Path) -> object:
     return open_dataset(folder)
 
 
+def settings(case: Case) -> Settings:
+    """What may raise is to raise: by their bounds, sums of these small tables would not."""
+    chosen = Settings.from_pairs(case.settings)
+    return chosen if case.rule == BY_BOUNDS else replace(chosen, disable=(*chosen.disable, BY_BOUNDS))
+
+
 def plan(case: Case, folder: Path) -> OptimizedQuery:
-    query = Optimizer(catalog(folder), Settings.from_pairs(case.settings)).optimize(case.sql)
+    query = Optimizer(catalog(folder), settings(case)).optimize(case.sql)
     if case.stage == "explore":
         expand_all(query.engine)  # joins of regions that were searched without expressions
     return query
@@ -188,10 +195,10 @@ def test_rows_stay_whatever_is_null_repeated_or_missing(case: Case, folders: lis
 
 @pytest.mark.parametrize("case", [case for case in params(FILES) if case.values[0].rule in {*case.values[0].fires} & REWRITING])
 def test_rows_are_duckdbs_with_the_rule_and_without_it(case: Case, folders: list[Path]) -> None:
-    settings = Settings.from_pairs(case.settings)
+    chosen = settings(case)
     for seed in (0, 1):
         tables_here = catalog(folders[seed])
-        without = Optimizer(tables_here, replace(settings, disable=(*settings.disable, case.rule))).optimize(case.sql)
+        without = Optimizer(tables_here, replace(chosen, disable=(*chosen.disable, case.rule))).optimize(case.sql)
         if case.title in REFUSED_BY_DUCKDB:
             expected = run_query(without.bound, tables.make(seed))
         else:

@@ -284,7 +284,8 @@ def test_after_a_merge_goals_cost_what_they_cost_from_nothing(name: str, tpch: C
 
     unite = Iterative._merged
     monkeypatch.setattr(Iterative, "_merged", merged)
-    query = Optimizer(tpch, Settings(driver="iterative")).optimize(resolve_sql(name))
+    settings = Settings(driver="iterative", disable=("arithmetic_within_bounds",))  # q20 would have one form
+    query = Optimizer(tpch, settings).optimize(resolve_sql(name))
     assert query.search.proven
     assert query.search.merges >= (4 if name == MANY_MERGES else 1)
     assert checked > 20

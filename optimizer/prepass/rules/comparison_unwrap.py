@@ -4,7 +4,8 @@
     year(d) = 1995  ≡  d >= '1995-01-01' ∧ d < '1996-01-01'
 
 NULLs   exact: a monotone expression is NULL where its column is, and only there
-Guards  the expression raises for no value of the column's type (x + 1 > 5 stays, for an INTEGER x: it raises on the largest);
+Guards  the expression raises for no value of the column's type (x + 1 > 5 stays, for an INTEGER x: it raises on the largest), or
+        for none that the column has (arithmetic_within_bounds);
         the other side is a constant; the column's values can be numbered (integers, decimals, dates, timestamps), see
         monotone_comparison.py. A comparison that no value, or every value, satisfies is left to predicate_weaken
 """

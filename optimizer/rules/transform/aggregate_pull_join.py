@@ -1,6 +1,7 @@
 """An aggregate moves above a join (lazy aggregation).
 
-    γG;f(A) ⋈p B  ≡  γG∪B;f(A ⋈p B)        p reads G and B only
+    γG;f(A) ⋈p B  ≡  γG∪B;f(A ⋈p B)                  p reads G and B only
+    γG;f(A) ⋈p∧q B  ≡  σq(γG∪B;f(A ⋈p B))            q reads f, too; inner joins
 
 The join first: it may leave few rows to aggregate, and A's own joins can be reordered with it.
 
@@ -10,9 +11,10 @@ Kinds   inner and left: B has a key, so a group above is one row of the aggregat
 NULLs   safe: grouping takes NULL for a value; a row of B that is all NULL cannot be taken for a missing partner, since a group
         has partners or has none
 Rows    one row for each pair of group and partner on both sides
-Guards  G not empty, else a group without rows would be lost; f not empty: duplicates are best removed first; p reads no
-        aggregate and is not volatile, nor is f; no column of B, nor of G that p reads, is a float (grouping takes -0.0 for
-        0.0); not an aggregate that another rule has pushed down; at most expand_joins relations
+Guards  G not empty, else a group without rows would be lost; f not empty: duplicates are best removed first; p, q and f are
+        not volatile; where there is a q, p does not raise, as q had sheltered it, nor is it TRUE; no column of B, nor of G that
+        p reads, is a float (grouping takes -0.0 for 0.0); not an aggregate that another rule has pushed down; at most
+        expand_joins relations
 Source  Yan and Larson, Eager Aggregation and Lazy Aggregation, VLDB 1995
 """
 
@@ -20,8 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from optimizer.algebra.building import filtered
 from optimizer.algebra.columns import ColumnSet, column_ids, column_set
 from optimizer.algebra.congruence import has_one_form
+from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import predicate_columns
@@ -42,9 +46,17 @@ class AggregatePullJoin(TransformationRule):
                 if a.relations + b.relations > context.settings.expand_joins:
                     return ()
                 beside = 0 if kind.left_only else b.columns
-                if (not beside or b.props.keys) and may_join_first(aggregate, a, predicate, beside, context):
-                    return (Tree(widened(aggregate, beside), (Tree(join, (a, b)),)),)
+                above = tuple(s for s in predicate if s.columns & results(aggregate)) if kind is JoinKind.INNER else ()
+                here = tuple(s for s in predicate if s not in above)
+                if above and (not here or any(s.volatile or s.raises for s in predicate)):
+                    return ()
+                if (not beside or b.props.keys) and may_join_first(aggregate, a, here, beside, context):
+                    return (filtered(above, Tree(widened(aggregate, beside), (Tree(join.with_predicate(here), (a, b)),))),)
         return ()
+
+
+def results(aggregate: Aggregate) -> ColumnSet:
+    return column_set(item.id for item in aggregate.aggregates)
 
 
 def may_join_first(aggregate: Aggregate, a: Node, predicate: Predicate, beside: ColumnSet, context: RuleContext) -> bool:
@@ -56,9 +68,8 @@ def may_join_first(aggregate: Aggregate, a: Node, predicate: Predicate, beside: 
         or any(item.call.volatile for item in aggregate.aggregates)
     ):
         return False
-    results = column_set(item.id for item in aggregate.aggregates)
     read = predicate_columns(predicate)
-    if read & results or (results | column_set(aggregate.keys)) & context.columns.derived_ids:
+    if read & results(aggregate) or (results(aggregate) | column_set(aggregate.keys)) & context.columns.derived_ids:
         return False
     return all(has_one_form(context.columns[id].type) for id in column_ids(beside | read & a.columns))
 

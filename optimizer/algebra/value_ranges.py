@@ -1,0 +1,147 @@
+"""Between which values those of a scalar lie, from what is known of its columns: what shows that an operation cannot overflow.
+
+    x in [1, 20000]  ⇒  x + 1 in [2, 20001], and no overflow        year(d) + 1 never overflows
+
+An operation that rises or falls with each operand takes its least and its greatest value where the operands take theirs: so
+it is carried out there, at most four times, with the reference semantics (Moore, Interval Analysis, 1966). NULLs are no values.
+Floating-point numbers have no range here: their arithmetic does not raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from functools import reduce
+from itertools import product
+from typing import Any, NamedTuple
+
+from optimizer.algebra.columns import ColumnId, DataType
+from optimizer.algebra.evaluate import evaluate
+from optimizer.algebra.evaluate_dates import FURTHER_PARTS, PARTS
+from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, ColumnRef, Literal, Scalar, WindowCall
+from optimizer.algebra.types import INT64, integer_range, is_date, is_exact, is_integer, is_timestamp
+from optimizer.errors import ExecutionError
+
+
+class Range(NamedTuple):
+    """Values of one type, `low` and `high` among them at most."""
+
+    low: Any
+    high: Any
+
+
+Known = Callable[[ColumnId], Range | None]
+
+ROWS = Range(0, 1 << 48)  # no table, and no group of it, has more rows
+_MONOTONE = frozenset({"+", "-", "*", "neg", "abs", "floor", "ceil", "date_add", "date_add_days", "date_diff_days"})
+_TEXT_LENGTHS = frozenset({"length", "strlen", "bit_length", "strpos", "ascii", "unicode", "levenshtein"})
+_MOMENT_PARTS = frozenset({*PARTS, *(name for name, *_ in FURTHER_PARTS), "isodow", "isoyear"})
+_COUNTS = frozenset({"count", "count_if", "row_number", "rank", "dense_rank", "ntile"})
+_SOME_VALUE = frozenset({"min", "max", "any_value", "first", "last", "arg_min", "arg_max", "mode", "quantile_disc"}) | {
+    "lag", "lead", "first_value", "last_value", "nth_value"
+}  # fmt: skip
+_WIDTH = 1 << 34  # bits of a text at most, and parts of a moment
+_DAY = timedelta(days=1)
+
+
+def range_of(scalar: Scalar, known: Known) -> Range | None:
+    """The range of a scalar's values; None where nothing is known, or where its operation may raise for such operands."""
+    match scalar:
+        case ColumnRef(id=id):
+            return known(id) or _of_type(scalar.type)
+        case Literal(value=value):
+            return None if value is None or not _has_range(scalar.type) else Range(value, value)
+        case Cast(arg=arg):
+            return _cast(scalar, range_of(arg, known))
+        case Case(branches=branches, otherwise=otherwise):
+            return _united([*(value for _, value in branches), otherwise], known)
+        case Call(function="coalesce" | "greatest" | "least", args=args):
+            return _united(args, known)
+        case Call():
+            return _call(scalar, [range_of(arg, known) for arg in scalar.args])
+        case AggregateCall() | WindowCall():
+            return _over_rows(scalar, known)
+    return _of_type(scalar.type)
+
+
+def _has_range(type: DataType) -> bool:
+    return is_exact(type) or is_date(type) or is_timestamp(type)
+
+
+def _of_type(type: DataType) -> Range | None:
+    return Range(*integer_range(type)) if is_integer(type) else None
+
+
+def _united(scalars: Iterable[Scalar], known: Known) -> Range | None:
+    """Of what takes one of these values."""
+    ranges = [range_of(scalar, known) for scalar in scalars if not (isinstance(scalar, Literal) and scalar.value is None)]
+    return reduce(united, ranges) if ranges else None
+
+
+def united(a: Range | None, b: Range | None) -> Range | None:
+    return None if a is None or b is None else Range(min(a.low, b.low), max(a.high, b.high))
+
+
+def _cast(cast: Cast, inner: Range | None) -> Range | None:
+    if inner is None or not _has_range(cast.arg.type) or not _has_range(cast.type):
+        return _of_type(cast.type) if cast.lenient or not cast.raises else None
+    return _corners(lambda value: Cast(Literal(value, cast.arg.type), cast.type, False), [inner])
+
+
+def _call(call: Call, operands: list[Range | None]) -> Range | None:
+    function = call.function
+    if function in _MOMENT_PARTS or function in _TEXT_LENGTHS:
+        return Range(-_WIDTH, _WIDTH)
+    if function == "date_add" and isinstance(call.args[1], Literal):
+        return _later(call, operands[0])
+    if function in ("%", "//") and is_integer(call.type) and operands[0] is not None:  # no further from 0 than the dividend
+        most = max(abs(operands[0].low), abs(operands[0].high))
+        return Range(-most, most) if most <= integer_range(call.type)[1] else None
+    if function not in _MONOTONE or not _has_range(call.type):
+        return None if call.raises else _of_type(call.type)
+    ranges = [each for each in operands if each is not None]
+    if len(ranges) < len(operands):
+        return None
+    types = [arg.type for arg in call.args]
+    found = _corners(lambda *values: Call(function, tuple(map(Literal, values, types)), call.type), ranges)
+    return Range(type(found.low)(0), found.high) if found is not None and function == "abs" else found
+
+
+def _later(call: Call, start: Range | None) -> Range | None:
+    """Of a moment and an interval. The day is cut off at the end of a month, so later moments may become earlier by less than a
+    day: what is left on either side has to be one."""
+    moment, interval = call.args
+    if start is None or interval.outer or not _has_range(call.type):
+        return None
+    found = _corners(lambda value: Call("date_add", (Literal(value, moment.type), interval), call.type), [start])
+    try:
+        return None if found is None else Range(found.low - _DAY, found.high + _DAY)
+    except OverflowError:
+        return None
+
+
+def _corners(make: Callable[..., Scalar], operands: list[Range]) -> Range | None:
+    """The range of an operation that rises or falls with each operand; None where it raises at a corner."""
+    try:
+        values = [evaluate(make(*corner), {}) for corner in product(*operands)]
+    except ExecutionError:
+        return None
+    return None if None in values else Range(min(values), max(values))
+
+
+def _over_rows(call: AggregateCall | WindowCall, known: Known) -> Range | None:
+    if call.function in _COUNTS:
+        return ROWS
+    if call.function in _SOME_VALUE and call.args and call.args[0].type == call.type:
+        return _united([call.args[0], *call.args[2:3]] if call.function in ("lag", "lead") else call.args[:1], known)
+    if call.function == "sum" and is_exact(call.type):
+        each = range_of(call.args[0], known)
+        if each is not None:
+            rows, type = Literal(ROWS.high, INT64), call.args[0].type
+            ends = (each.low if each.low < 0 else each.low * 0, each.high if each.high > 0 else each.high * 0)
+            return _corners(lambda end: _times(Literal(end, type), rows, call.type), [Range(*ends)])
+    return _of_type(call.type)
+
+
+def _times(value: Literal, rows: Literal, type: DataType) -> Scalar:
+    return Call("*", (Cast(value, type, False), Cast(rows, type, False)), type)

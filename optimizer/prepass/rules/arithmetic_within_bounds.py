@@ -1,0 +1,42 @@
+"""An operation that cannot raise, as its operands are never so great, is known not to.
+
+    x + 1 = y        with x in [1, 20000], by the statistics of the table: it does not overflow, so it may be tested below a join,
+                     on rows that the query as written would not have asked
+
+What may raise is tested on no row that the query would not have tested it on, which keeps a filter above joins and makes joins
+wait for each other: `a.day + 1 = b.day AND b.day + 1 = c.day` would be a product of the three.
+
+NULLs   exact: the operation is the same, and NULL where it was
+Bounds  of stored columns the least and greatest value that footers and analyses tell, which no value is outside of; of computed
+        ones what follows from those (value_ranges.py)
+Guards  arithmetic of exact numbers, dates and timestamps. Where files are changed behind the statistics the worst is an error
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.logical import LogicalOperator, Scan
+from optimizer.algebra.scalars import Call, SafeCall, Scalar, rewrite
+from optimizer.algebra.trees import Tree
+from optimizer.algebra.value_ranges import range_of
+from optimizer.prepass.column_ranges import ColumnRanges
+from optimizer.prepass.openings import OVERFLOW, OVERFLOWING, openings
+from optimizer.prepass.scalar_rewrite import changed
+from optimizer.rules.interface import RewriteRule, RuleContext, node
+
+
+class ArithmeticWithinBounds(RewriteRule):
+    name = "arithmetic_within_bounds"
+    pattern = node(LogicalOperator)
+    openings = OVERFLOW
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        if not any(openings(scalar) & OVERFLOW for scalar in bound.op.scalars()):
+            return None
+        known = ColumnRanges((bound,) if isinstance(bound.op, Scan) else bound.inputs, context)
+
+        def safe(part: Scalar) -> Scalar | None:
+            if not isinstance(part, Call) or isinstance(part, SafeCall) or not part.raises or part.function not in OVERFLOWING:
+                return None
+            return None if range_of(part, known) is None else SafeCall(part.function, part.args, part.type)
+
+        return changed(bound, lambda scalar: rewrite(scalar, safe) if openings(scalar) & OVERFLOW else scalar)
