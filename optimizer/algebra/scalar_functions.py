@@ -88,7 +88,7 @@ _FORMS = (
     _form("floor", "largest integer not above x", lambda x, type: numbers.floor_or_ceil(x, False, type), typed=True),
     _form("ceil", "smallest integer not below x", lambda x, type: numbers.floor_or_ceil(x, True, type), typed=True),
     _form("sqrt", "square root of a double; negative raises", numbers.square_root, raises=True),
-    _form("power", "power of doubles", numbers.power, raises=True),
+    _form("power", "power of doubles, IEEE 754", numbers.power),
     _form("ln", "natural logarithm of a double; not positive raises", numbers.logarithm, raises=True),
     _form("exp", "e to the x", numbers.exponential),
     _form("greatest", "the largest argument that is not NULL", _extreme(max), strict=False),

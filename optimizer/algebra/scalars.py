@@ -421,6 +421,8 @@ def cast_may_fail(source: DataType, target: DataType) -> bool:
         return bool(source.precision - source.scale > target.precision - target.scale)
     if t.is_date32(source) and t.is_timestamp(target):
         return False
+    if t.is_timestamp(source) and t.is_date32(target):
+        return False
     return not t.is_boolean(source)
 
 

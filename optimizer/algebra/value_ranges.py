@@ -15,6 +15,8 @@ from functools import reduce
 from itertools import product
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.evaluate_dates import FURTHER_PARTS, PARTS
@@ -33,7 +35,8 @@ class Range(NamedTuple):
 Known = Callable[[ColumnId], Range | None]
 
 ROWS = Range(0, 1 << 48)  # no table, and no group of it, has more rows
-_MONOTONE = frozenset({"+", "-", "*", "neg", "abs", "floor", "ceil", "date_add", "date_add_days", "date_diff_days"})
+_MONOTONE = frozenset({"+", "-", "*", "neg", "abs", "floor", "ceil"})
+_MONOTONE |= {"date_add", "date_add_days", "date_diff_days", "interval_times"}
 _TEXT_LENGTHS = frozenset({"length", "strlen", "bit_length", "strpos", "ascii", "unicode", "levenshtein"})
 _MOMENT_PARTS = frozenset({*PARTS, *(name for name, *_ in FURTHER_PARTS), "isodow", "isoyear"})
 _COUNTS = frozenset({"count", "count_if", "row_number", "rank", "dense_rank", "ntile"})
@@ -65,7 +68,7 @@ def range_of(scalar: Scalar, known: Known) -> Range | None:
 
 
 def _has_range(type: DataType) -> bool:
-    return is_exact(type) or is_date(type) or is_timestamp(type)
+    return is_exact(type) or is_date(type) or is_timestamp(type) or bool(pa.types.is_interval(type))
 
 
 def _of_type(type: DataType) -> Range | None:
@@ -92,8 +95,6 @@ def _call(call: Call, operands: list[Range | None]) -> Range | None:
     function = call.function
     if function in _MOMENT_PARTS or function in _TEXT_LENGTHS:
         return Range(-_WIDTH, _WIDTH)
-    if function == "date_add" and isinstance(call.args[1], Literal):
-        return _later(call, operands[0])
     if function in ("%", "//") and is_integer(call.type) and operands[0] is not None:  # no further from 0 than the dividend
         most = max(abs(operands[0].low), abs(operands[0].high))
         return Range(-most, most) if most <= integer_range(call.type)[1] else None
@@ -104,18 +105,17 @@ def _call(call: Call, operands: list[Range | None]) -> Range | None:
         return None
     types = [arg.type for arg in call.args]
     found = _corners(lambda *values: Call(function, tuple(map(Literal, values, types)), call.type), ranges)
-    return Range(type(found.low)(0), found.high) if found is not None and function == "abs" else found
-
-
-def _later(call: Call, start: Range | None) -> Range | None:
-    """Of a moment and an interval. The day is cut off at the end of a month, so later moments may become earlier by less than a
-    day: what is left on either side has to be one."""
-    moment, interval = call.args
-    if start is None or interval.outer or not _has_range(call.type):
+    if found is None:
         return None
-    found = _corners(lambda value: Call("date_add", (Literal(value, moment.type), interval), call.type), [start])
+    if function == "date_add":
+        return _a_day_around(found)
+    return Range(type(found.low)(0), found.high) if function == "abs" else found
+
+
+def _a_day_around(moments: Range) -> Range | None:
+    """Days are cut off at the end of a month, so a later moment may become an earlier one, by less than a day."""
     try:
-        return None if found is None else Range(found.low - _DAY, found.high + _DAY)
+        return Range(moments.low - _DAY, moments.high + _DAY)
     except OverflowError:
         return None
 

@@ -29,7 +29,7 @@ _BY_FUNCTION = {
     **dict.fromkeys(("like", "ilike", "starts_with"), LIKE),
 }
 _COMPARISONS = frozenset(COMPARISONS)
-OVERFLOWING = frozenset(("+", "-", "*", "neg", "abs", "date_add", "date_add_days"))
+OVERFLOWING = frozenset(("+", "-", "*", "neg", "abs", "date_add", "date_add_days", "interval_times"))
 
 
 @lru_cache(maxsize=32768)

@@ -75,8 +75,11 @@ def expression(random: Random, refs: list[ColumnRef], depth: int) -> Scalar:
             case "days" if a.type == DATE and b.type == INT32:
                 return Call("date_add_days", (a, b), DATE)
             case "interval":
-                interval = pa.MonthDayNano([random.choice([-13, -1, 0, 1, 2]), random.choice([-40, 0, 1]), 0])
-                return Call("date_add", (a, Literal(interval, INTERVAL)), TIMESTAMP)
+                some = pa.MonthDayNano([random.choice([-13, -1, 0, 1, 2]), random.choice([-40, 0, 1]), 0])
+                interval: Scalar = Literal(some, INTERVAL)
+                if b.type == INT64:
+                    interval = Call("interval_times", (interval, b), INTERVAL)
+                return Call("date_add", (a, interval), TIMESTAMP)
             case "part":
                 return Call(random.choice(["year", "month", "dayofyear"]), (a,), INT64)
             case "cast":
