@@ -240,7 +240,7 @@ def renamed(op: LogicalOperator, new: Mapping[ColumnId, ColumnId]) -> LogicalOpe
 
 
 def renamed_scalar(scalar: Scalar, new: Mapping[ColumnId, ColumnId]) -> Scalar:
-    """The scalar with references to other columns, outer ones too."""
+    """The scalar with references to other columns, which have the same values; outer ones too."""
 
     def change(part: Scalar) -> Scalar | None:
         match part:
@@ -255,7 +255,7 @@ def renamed_scalar(scalar: Scalar, new: Mapping[ColumnId, ColumnId]) -> Scalar:
                 return AnySubquery(part.function, part.left, right, _renamed_tree(part.tree, new))
         return None
 
-    return rewrite(scalar, change)
+    return rewrite(scalar, change, same_values=True)
 
 
 def _renamed_tree(root: Tree, new: Mapping[ColumnId, ColumnId]) -> Tree:

@@ -441,13 +441,17 @@ def parts_of(form: type[Form], scalars: Iterable[Scalar]) -> list[Form]:
     return list({p: None for scalar in scalars if scalar.flags & flag for p in walk(scalar) if isinstance(p, form)})
 
 
-def rewrite(scalar: Scalar, change: Callable[[Scalar], Scalar | None]) -> Scalar:
-    """Replace bottom-up: `change` sees every node with its children already rewritten; None keeps the node."""
+def rewrite(scalar: Scalar, change: Callable[[Scalar], Scalar | None], same_values: bool = False) -> Scalar:
+    """Replace bottom-up: `change` sees every node with its children already rewritten; None keeps the node. `same_values`: what
+    takes the place of a column has its values, so that what was safe stays so."""
     children = scalar.children
     if children:
-        new = tuple(rewrite(child, change) for child in children)
+        new = tuple(rewrite(child, change, same_values) for child in children)
         if any(a is not b for a, b in zip(children, new, strict=True)):
-            scalar = scalar.with_children(new)
+            if same_values and isinstance(scalar, SafeCall):
+                scalar = SafeCall(scalar.function, new, scalar.type)
+            else:
+                scalar = scalar.with_children(new)
     changed = change(scalar)
     return scalar if changed is None else changed
 
