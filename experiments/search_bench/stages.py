@@ -56,5 +56,5 @@ def prepare(query: str, settings: Settings, catalog: Catalog | None = None) -> P
     """Parse, bind and normalize a built-in query; `catalog` is that of join graphs unless given."""
     optimizer = Optimizer(catalog if catalog is not None else JoinGraphCatalog(), settings)
     bound = bind(resolve_sql(query), optimizer.catalog)
-    context = RuleContext(bound.columns, settings)
+    context = RuleContext(bound.columns, settings, bounds=optimizer.catalog.bounds)
     return Prepared(optimizer, bound, context, run_program(optimizer.program, required_only(bound, bound.tree), context).tree)

@@ -20,7 +20,7 @@ import pyarrow as pa
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.evaluate_dates import FURTHER_PARTS, PARTS
-from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, ColumnRef, Literal, Scalar, WindowCall
+from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, ColumnRef, Literal, Scalar, WindowCall, is_null_literal
 from optimizer.algebra.types import INT64, integer_range, is_date, is_exact, is_integer, is_timestamp
 from optimizer.errors import ExecutionError
 
@@ -32,7 +32,7 @@ class Range(NamedTuple):
     high: Any
 
 
-Known = Callable[[ColumnId], Range | None]
+Columns = Callable[[ColumnId], Range | None]
 
 ROWS = Range(0, 1 << 48)  # no table, and no group of it, has more rows
 _MONOTONE = frozenset({"+", "-", "*", "neg", "abs", "floor", "ceil"})
@@ -47,24 +47,49 @@ _WIDTH = 1 << 34  # bits of a text at most, and parts of a moment
 _DAY = timedelta(days=1)
 
 
-def range_of(scalar: Scalar, known: Known) -> Range | None:
-    """The range of a scalar's values; None where nothing is known, or where its operation may raise for such operands."""
-    match scalar:
-        case ColumnRef(id=id):
-            return known(id) or _of_type(scalar.type)
-        case Literal(value=value):
-            return None if value is None or not _has_range(scalar.type) else Range(value, value)
-        case Cast(arg=arg):
-            return _cast(scalar, range_of(arg, known))
-        case Case(branches=branches, otherwise=otherwise):
-            return _united([*(value for _, value in branches), otherwise], known)
-        case Call(function="coalesce" | "greatest" | "least", args=args):
-            return _united(args, known)
-        case Call():
-            return _call(scalar, [range_of(arg, known) for arg in scalar.args])
-        case AggregateCall() | WindowCall():
-            return _over_rows(scalar, known)
-    return _of_type(scalar.type)
+class Ranges:
+    """The ranges of scalars, by those of columns; each is found once."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self._found: dict[Scalar, Range | None] = {}
+
+    def of(self, scalar: Scalar) -> Range | None:
+        """The range of its values; None where nothing is known, or where its operation may raise for such operands."""
+        if scalar not in self._found:
+            self._found[scalar] = self._of(scalar)
+        return self._found[scalar]
+
+    def of_any(self, scalars: Iterable[Scalar]) -> Range | None:
+        """Of what takes one of these values."""
+        ranges = [self.of(scalar) for scalar in scalars if not is_null_literal(scalar)]
+        return reduce(united, ranges) if ranges else None
+
+    def _of(self, scalar: Scalar) -> Range | None:
+        match scalar:
+            case ColumnRef(id=id):
+                return self.columns(id) or _of_type(scalar.type)
+            case Literal(value=value):
+                return None if value is None or not _has_range(scalar.type) else Range(value, value)
+            case Cast(arg=arg):
+                return _cast(scalar, self.of(arg))
+            case Case(branches=branches, otherwise=otherwise):
+                return self.of_any([*(value for _, value in branches), otherwise])
+            case Call(function="coalesce" | "greatest" | "least", args=args):
+                return self.of_any(args)
+            case Call():
+                return _call(scalar, [self.of(arg) for arg in scalar.args])
+            case AggregateCall() | WindowCall():
+                return self._over_rows(scalar)
+        return _of_type(scalar.type)
+
+    def _over_rows(self, call: AggregateCall | WindowCall) -> Range | None:
+        if call.function in _COUNTS:
+            return ROWS
+        if call.function in _SOME_VALUE and call.args and call.args[0].type == call.type:
+            return self.of_any([call.args[0], *call.args[2:3]] if call.function in ("lag", "lead") else call.args[:1])
+        each = self.of(call.args[0]) if call.function == "sum" and is_exact(call.type) else None
+        return _of_type(call.type) if each is None else _sum(each, call.args[0].type, call.type)
 
 
 def _has_range(type: DataType) -> bool:
@@ -73,12 +98,6 @@ def _has_range(type: DataType) -> bool:
 
 def _of_type(type: DataType) -> Range | None:
     return Range(*integer_range(type)) if is_integer(type) else None
-
-
-def _united(scalars: Iterable[Scalar], known: Known) -> Range | None:
-    """Of what takes one of these values."""
-    ranges = [range_of(scalar, known) for scalar in scalars if not (isinstance(scalar, Literal) and scalar.value is None)]
-    return reduce(united, ranges) if ranges else None
 
 
 def united(a: Range | None, b: Range | None) -> Range | None:
@@ -129,19 +148,9 @@ def _corners(make: Callable[..., Scalar], operands: list[Range]) -> Range | None
     return None if None in values else Range(min(values), max(values))
 
 
-def _over_rows(call: AggregateCall | WindowCall, known: Known) -> Range | None:
-    if call.function in _COUNTS:
-        return ROWS
-    if call.function in _SOME_VALUE and call.args and call.args[0].type == call.type:
-        return _united([call.args[0], *call.args[2:3]] if call.function in ("lag", "lead") else call.args[:1], known)
-    if call.function == "sum" and is_exact(call.type):
-        each = range_of(call.args[0], known)
-        if each is not None:
-            rows, type = Literal(ROWS.high, INT64), call.args[0].type
-            ends = (each.low if each.low < 0 else each.low * 0, each.high if each.high > 0 else each.high * 0)
-            return _corners(lambda end: _times(Literal(end, type), rows, call.type), [Range(*ends)])
-    return _of_type(call.type)
-
-
-def _times(value: Literal, rows: Literal, type: DataType) -> Scalar:
-    return Call("*", (Cast(value, type, False), Cast(rows, type, False)), type)
+def _sum(each: Range, type: DataType, sum: DataType) -> Range | None:
+    """Of up to `ROWS.high` values."""
+    nothing = each.low * 0
+    rows = Cast(Literal(ROWS.high, INT64), sum, False)
+    ends = Range(min(each.low, nothing), max(each.high, nothing))
+    return _corners(lambda end: Call("*", (Cast(Literal(end, type), sum, False), rows), sum), [ends])

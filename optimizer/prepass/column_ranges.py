@@ -10,14 +10,14 @@ from optimizer.algebra.logical import Aggregate, GroupingSets, Project, Scan, Se
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.spools import CteReference
 from optimizer.algebra.trees import Node, Tree
-from optimizer.algebra.value_ranges import Range, range_of, united
+from optimizer.algebra.value_ranges import Range, Ranges, united
 from optimizer.rules.interface import RuleContext
 
 DEPTH = 30  # columns made of columns made of columns ... that are followed
 
 
 class ColumnRanges:
-    """The ranges of the columns that some trees give, for `range_of`."""
+    """The ranges of the columns that some trees give."""
 
     def __init__(self, trees: Sequence[Node], context: RuleContext, depth: int = DEPTH) -> None:
         self.trees, self.context, self.depth = trees, context, depth
@@ -55,5 +55,4 @@ class ColumnRanges:
 
     def _of(self, scalars: Sequence[Scalar], trees: Sequence[Node]) -> Range | None:
         """Of a column that has the value of one of these scalars over trees."""
-        known = ColumnRanges(trees, self.context, self.depth - 1)
-        return reduce(united, (range_of(scalar, known) for scalar in scalars)) if scalars else None
+        return Ranges(ColumnRanges(trees, self.context, self.depth - 1)).of_any(scalars)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from optimizer.algebra.logical import LogicalOperator, Scan
 from optimizer.algebra.scalars import Call, SafeCall, Scalar, rewrite
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.value_ranges import range_of
+from optimizer.algebra.value_ranges import Ranges
 from optimizer.prepass.column_ranges import ColumnRanges
 from optimizer.prepass.openings import OVERFLOW, OVERFLOWING, openings
 from optimizer.prepass.scalar_rewrite import changed
@@ -32,11 +32,11 @@ class ArithmeticWithinBounds(RewriteRule):
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         if not any(openings(scalar) & OVERFLOW for scalar in bound.op.scalars()):
             return None
-        known = ColumnRanges((bound,) if isinstance(bound.op, Scan) else bound.inputs, context)
+        ranges = Ranges(ColumnRanges((bound,) if isinstance(bound.op, Scan) else bound.inputs, context))
 
         def safe(part: Scalar) -> Scalar | None:
             if not isinstance(part, Call) or isinstance(part, SafeCall) or not part.raises or part.function not in OVERFLOWING:
                 return None
-            return None if range_of(part, known) is None else SafeCall(part.function, part.args, part.type)
+            return None if ranges.of(part) is None else SafeCall(part.function, part.args, part.type)
 
         return changed(bound, lambda scalar: rewrite(scalar, safe) if openings(scalar) & OVERFLOW else scalar)

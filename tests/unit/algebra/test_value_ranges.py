@@ -14,7 +14,7 @@ from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, ColumnRef, Literal, Scalar, WindowCall
 from optimizer.algebra.types import BOOLEAN, DATE, HUGEINT, INT8, INT32, INT64, INTERVAL, TIMESTAMP, arithmetic_type
-from optimizer.algebra.value_ranges import ROWS, Range, range_of
+from optimizer.algebra.value_ranges import ROWS, Range, Ranges
 from optimizer.errors import ExecutionError
 
 DEC, WIDE = pa.decimal128(6, 2), pa.decimal128(38, 3)
@@ -114,7 +114,7 @@ def test_no_value_is_outside_and_no_operation_raises(seed: int) -> None:
     for _ in range(1500):
         ranges = {ref.id: Range(*some_range(random, ref.type)) for ref in refs}
         scalar = expression(random, refs, random.choice([1, 2, 3]))
-        known = range_of(scalar, ranges.get)
+        known = Ranges(ranges.get).of(scalar)
         if known is None:
             continue
         found += 1
@@ -134,31 +134,31 @@ def test_no_value_is_outside_and_no_operation_raises(seed: int) -> None:
     [(0, 2**63 - 2, True), (0, 2**63 - 1, False), (-(2**63), 0, True)],
 )
 def test_a_sum_is_safe_to_the_last_value(low: int, high: int, safe: bool) -> None:
-    found = range_of(Call("+", (ColumnRef(0, INT64), Literal(1, INT64)), INT64), lambda _: Range(low, high))
+    found = Ranges(lambda _: Range(low, high)).of(Call("+", (ColumnRef(0, INT64), Literal(1, INT64)), INT64))
     assert found == (Range(low + 1, high + 1) if safe else None)
 
 
 def test_an_absolute_value_is_not_below_zero_and_not_above_the_farther_end() -> None:
     column = ColumnRef(0, INT32)
-    assert range_of(Call("abs", (column,), INT32), lambda _: Range(-9, 4)) == Range(0, 9)
-    assert range_of(Call("abs", (column,), INT32), lambda _: Range(-(2**31), 4)) is None
+    assert Ranges(lambda _: Range(-9, 4)).of(Call("abs", (column,), INT32)) == Range(0, 9)
+    assert Ranges(lambda _: Range(-(2**31), 4)).of(Call("abs", (column,), INT32)) is None
 
 
 def test_a_month_later_the_day_is_cut_off() -> None:
     """31 January 01:00 comes before 28 February 23:00 of the 28th."""
     column, month = ColumnRef(0, TIMESTAMP), Literal(pa.MonthDayNano([1, 0, 0]), INTERVAL)
     ends = Range(datetime(2023, 1, 28, 23), datetime(2023, 1, 31, 1))
-    known = range_of(Call("date_add", (column, month), TIMESTAMP), lambda _: ends)
+    known = Ranges(lambda _: ends).of(Call("date_add", (column, month), TIMESTAMP))
     assert known is not None and known.low <= datetime(2023, 2, 28, 1) and known.high >= datetime(2023, 2, 28, 23)
     last = Range(datetime(9999, 11, 1), datetime(9999, 12, 1))
-    assert range_of(Call("date_add", (column, month), TIMESTAMP), lambda _: last) is None
+    assert Ranges(lambda _: last).of(Call("date_add", (column, month), TIMESTAMP)) is None
 
 
 def test_what_is_computed_over_rows() -> None:
     column = ColumnRef(0, INT64)
 
     def of(call: Scalar) -> Range | None:
-        return range_of(call, lambda _: Range(-3, 5))
+        return Ranges(lambda _: Range(-3, 5)).of(call)
 
     assert of(AggregateCall("count", (), False, None, INT64)) == ROWS
     assert of(AggregateCall("max", (column,), False, None, INT64)) == Range(-3, 5)
