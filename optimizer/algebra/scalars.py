@@ -56,6 +56,10 @@ class Scalar(metaclass=Interning):
     def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
         return self
 
+    def with_same_values(self, children: tuple[Scalar, ...]) -> Scalar:
+        """With other children that have the values of these."""
+        return self.with_children(children)
+
     @property
     def text(self) -> str:
         """Canonical text with column ids (`(#3 = #7)`): a deterministic sort key, equal only for equal scalars."""
@@ -195,6 +199,9 @@ class SafeCall(Call):
         super().__init__(function, args, type)
         self.raises = any(arg.raises for arg in args)
 
+    def with_same_values(self, children: tuple[Scalar, ...]) -> Scalar:
+        return SafeCall(self.function, children, self.type)
+
     def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
         return super()._render(label, typed) + "!" * typed
 
@@ -217,6 +224,22 @@ class Cast(Scalar):
 
     def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
         return f"{'TRY_' if self.lenient else ''}CAST({self.arg._render(label, typed)} AS {self.type})"
+
+
+class SafeCast(Cast):
+    """As `SafeCall`, a cast."""
+
+    __slots__ = ()
+
+    def __init__(self, arg: Scalar, type: DataType, lenient: bool) -> None:
+        super().__init__(arg, type, lenient)
+        self.raises = arg.raises
+
+    def with_same_values(self, children: tuple[Scalar, ...]) -> Scalar:
+        return SafeCast(children[0], self.type, self.lenient)
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        return super()._render(label, typed) + "!" * typed
 
 
 class Case(Scalar):
@@ -443,15 +466,12 @@ def parts_of(form: type[Form], scalars: Iterable[Scalar]) -> list[Form]:
 
 def rewrite(scalar: Scalar, change: Callable[[Scalar], Scalar | None], same_values: bool = False) -> Scalar:
     """Replace bottom-up: `change` sees every node with its children already rewritten; None keeps the node. `same_values`: what
-    takes the place of a column has its values, so that what was safe stays so."""
+    takes the place of a node has its values, so that what was safe stays so."""
     children = scalar.children
     if children:
         new = tuple(rewrite(child, change, same_values) for child in children)
         if any(a is not b for a, b in zip(children, new, strict=True)):
-            if same_values and isinstance(scalar, SafeCall):
-                scalar = SafeCall(scalar.function, new, scalar.type)
-            else:
-                scalar = scalar.with_children(new)
+            scalar = scalar.with_same_values(new) if same_values else scalar.with_children(new)
     changed = change(scalar)
     return scalar if changed is None else changed
 

@@ -28,7 +28,7 @@ from optimizer.algebra.evaluate_order import compare_values
 from optimizer.algebra.functions import COMPARISONS, MIRRORED
 from optimizer.algebra.monotone import monotone
 from optimizer.algebra.predicates import junction
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, SafeCall, Scalar, walk
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, SafeCall, SafeCast, Scalar, walk
 from optimizer.algebra.types import integer_range, is_date, is_decimal, is_integer, is_timestamp
 from optimizer.errors import PlanscopeError
 
@@ -182,7 +182,7 @@ def _curve(expression: Scalar) -> _Curve | None:
     numbering = _numbering(column.type)
     if numbering is None or expression.outer:
         return None
-    safe = not expression.raises and any(isinstance(part, SafeCall) for part in walk(expression))
+    safe = not expression.raises and any(isinstance(part, SafeCall | SafeCast) for part in walk(expression))
     places = (numbering.middle,) if safe else (numbering.low, numbering.high)
     try:
         values = [evaluate(expression, {column.id: numbering.value(n)}) for n in places]

@@ -10,8 +10,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from optimizer.algebra.functions import COMPARISONS
-from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, SafeCall, Scalar
+from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, SafeCall, SafeCast, Scalar
 from optimizer.algebra.trees import Tree
+from optimizer.algebra.types import is_exact
 
 CONSTANT = 1 << 15  # operands that are all constants, or one that is NULL, TRUE or FALSE
 JUNCTION = 1 << 16  # AND, OR, NOT
@@ -20,7 +21,7 @@ CHOICE = 1 << 18  # CASE, COALESCE, GREATEST, LEAST
 LIKE = 1 << 19  # LIKE, ILIKE, starts_with
 ARITHMETIC = 1 << 20  # an operation on a constant or on the result of the same operation, a cast of a cast
 COMPUTED = 1 << 21  # an expression compared with a constant
-OVERFLOW = 1 << 22  # an operation that raises beyond some bounds of its operands
+OVERFLOW = 1 << 22  # an operation or a cast that raises beyond some bounds of its operands
 
 _BY_FUNCTION = {
     **dict.fromkeys(("and", "or", "not"), JUNCTION),
@@ -47,6 +48,8 @@ def openings(scalar: Scalar) -> int:
     elif isinstance(scalar, Cast):
         if isinstance(scalar.arg, Cast) or scalar.arg.type == scalar.type:
             bits |= ARITHMETIC
+        if scalar.raises and is_exact(scalar.type) and is_exact(scalar.arg.type) and not isinstance(scalar, SafeCast):
+            bits |= OVERFLOW
     elif isinstance(scalar, Case):
         bits |= CHOICE
     elif isinstance(scalar, InList):

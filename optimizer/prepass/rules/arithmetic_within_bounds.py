@@ -9,13 +9,14 @@ wait for each other: `a.day + 1 = b.day AND b.day + 1 = c.day` would be a produc
 NULLs   exact: the operation is the same, and NULL where it was
 Bounds  of stored columns the least and greatest value that footers and analyses tell, which no value is outside of; of computed
         ones what follows from those (value_ranges.py)
-Guards  arithmetic of exact numbers, dates and timestamps. Where files are changed behind the statistics the worst is an error
+Guards  arithmetic of exact numbers, dates and timestamps, casts between exact numbers. Where files are changed behind the
+        statistics the worst is an error
 """
 
 from __future__ import annotations
 
 from optimizer.algebra.logical import LogicalOperator, Scan
-from optimizer.algebra.scalars import Call, SafeCall, Scalar, rewrite
+from optimizer.algebra.scalars import Call, Cast, SafeCall, SafeCast, Scalar, rewrite
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.value_ranges import Ranges
 from optimizer.prepass.column_ranges import ColumnRanges
@@ -35,8 +36,15 @@ class ArithmeticWithinBounds(RewriteRule):
         ranges = Ranges(ColumnRanges((bound,) if isinstance(bound.op, Scan) else bound.inputs, context))
 
         def safe(part: Scalar) -> Scalar | None:
-            if not isinstance(part, Call) or isinstance(part, SafeCall) or not part.raises or part.function not in OVERFLOWING:
-                return None
-            return None if ranges.of(part) is None else SafeCall(part.function, part.args, part.type)
+            match part:
+                case SafeCall() | SafeCast() | Cast(lenient=True):
+                    return None
+                case Call(function=function, args=args) if (
+                    part.raises and function in OVERFLOWING and ranges.of(part) is not None
+                ):
+                    return SafeCall(function, args, part.type)
+                case Cast(arg=arg) if part.raises and ranges.of(part) is not None:
+                    return SafeCast(arg, part.type, False)
+            return None
 
         return changed(bound, lambda scalar: rewrite(scalar, safe) if openings(scalar) & OVERFLOW else scalar)
