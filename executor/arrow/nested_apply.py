@@ -26,7 +26,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import NestedApply
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalars import bound_to
+from optimizer.algebra.scalar_trees import bound_to
 
 _FIRST_ROWS, _MORE = 16, 4  # left rows joined at a time: at first, and by how much that grows
 _ENTRY_BYTES = 500  # what remembering a result takes besides its rows

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from optimizer.algebra.columns import ColumnId, DataType
-from optimizer.algebra.scalars import Literal, OuterRef, Scalar, rewrite, walk
+from optimizer.algebra.scalar_trees import rewrite, walk
+from optimizer.algebra.scalars import Literal, OuterRef, Scalar
 
 
 class Cell:

@@ -53,6 +53,7 @@ from optimizer.algebra.physical import (
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.predicates import combined, compare, conjunction, equality_sides, predicate_columns, predicate_scalar
 from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalar_trees import rewrite, substitute, walk
 from optimizer.algebra.scalars import (
     FALSE,
     TRUE,
@@ -67,9 +68,6 @@ from optimizer.algebra.scalars import (
     Predicate,
     Scalar,
     WindowCall,
-    rewrite,
-    substitute,
-    walk,
 )
 from optimizer.algebra.traits import Alternative, SortKey, TraitSet, ascending, satisfies
 from optimizer.algebra.trees import Leaf, Node, Tree, postorder

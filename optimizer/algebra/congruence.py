@@ -10,7 +10,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Scalar, walk
+from optimizer.algebra.scalar_trees import walk
+from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Scalar
 
 # calls whose results are equal for floats that are equal; division and powers tell 0.0 from -0.0
 _FLOAT_CONGRUENT = frozenset((

@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.logical import Choice
 from optimizer.algebra.rebuild import copy_tree, map_scalars, map_tree
-from optimizer.algebra.scalars import Scalar, rewrite
+from optimizer.algebra.scalar_trees import rewrite
+from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.subqueries import Subquery, has_subquery, subqueries_of
 from optimizer.algebra.trees import Node, Tree, postorder

@@ -32,7 +32,8 @@ from optimizer.algebra.logical import (
 )
 from optimizer.algebra.logical_joins import AnyJoin, Apply, MarkJoin
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar, rewrite
+from optimizer.algebra.scalar_trees import rewrite
+from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, SpoolColumn, With
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, subqueries_of
 from optimizer.algebra.traits import Collation

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.flags import REFERENCE, SUBQUERY
 from optimizer.algebra.rows import rows_compared
-from optimizer.algebra.scalars import BOOL, ColumnRef, OuterRef, Scalar, parts_of, rewrite
+from optimizer.algebra.scalar_trees import parts_of, rewrite
+from optimizer.algebra.scalars import BOOL, ColumnRef, OuterRef, Scalar
 from optimizer.algebra.trees import Tree
 
 

@@ -44,7 +44,8 @@ from optimizer.algebra.physical import (
     WindowRows,
     WithSpools,
 )
-from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar, walk
+from optimizer.algebra.scalar_trees import walk
+from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
 from optimizer.cost.applies import nested_apply, rows_read
 from optimizer.cost.by_operator import ByOperator, own_cost
 from optimizer.cost.coefficients import Coefficients

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optimizer.algebra.columns import Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.congruence import has_one_form, is_congruent
-from optimizer.algebra.scalars import bound_to
+from optimizer.algebra.scalar_trees import bound_to
 from optimizer.algebra.trees import Tree, postorder
 
 

@@ -38,7 +38,8 @@ from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join, MarkJo
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import replace_outer
-from optimizer.algebra.scalars import BOOL, Call, Case, ColumnRef, Literal, OuterRef, Predicate, Scalar, as_outer, bound_to
+from optimizer.algebra.scalar_trees import as_outer, bound_to
+from optimizer.algebra.scalars import BOOL, Call, Case, ColumnRef, Literal, OuterRef, Predicate, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.applies import replace_applies
 from optimizer.decorrelate.correlation import named, one_form

@@ -19,7 +19,8 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Limit, Project, ProjectItem
 from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import conjunction, predicate_scalar
-from optimizer.algebra.scalars import BOOL, FALSE, Call, Case, ColumnRef, Literal, Predicate, Scalar, bound_to, substitute
+from optimizer.algebra.scalar_trees import bound_to, substitute
+from optimizer.algebra.scalars import BOOL, FALSE, Call, Case, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.state import Held, join_back, local_call, meet
 

@@ -18,7 +18,8 @@ from optimizer.algebra.logical import Aggregate, Filter, Limit, Project, Project
 from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin, join_of_kind
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, ColumnRef, Literal, Predicate, Scalar, bound_to, substitute
+from optimizer.algebra.scalar_trees import bound_to, substitute
+from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.decorrelate.state import same
 

@@ -37,20 +37,8 @@ from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import copy_tree, map_scalars, map_tree, renamed_scalar, replace_outer
-from optimizer.algebra.scalars import (
-    BOOL,
-    FALSE,
-    TRUE,
-    Call,
-    Case,
-    ColumnRef,
-    Literal,
-    OuterRef,
-    Predicate,
-    Scalar,
-    as_outer,
-    rewrite,
-)
+from optimizer.algebra.scalar_trees import as_outer, rewrite
+from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, ColumnRef, Literal, OuterRef, Predicate, Scalar
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, outer_reference, subqueries_of
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.algebra.types import INT32

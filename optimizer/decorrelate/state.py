@@ -9,7 +9,8 @@ from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
 from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalars import BOOL, AggregateCall, Call, ColumnRef, OuterRef, Predicate, Scalar, WindowCall, rewrite
+from optimizer.algebra.scalar_trees import rewrite
+from optimizer.algebra.scalars import BOOL, AggregateCall, Call, ColumnRef, OuterRef, Predicate, Scalar, WindowCall
 from optimizer.algebra.trees import Tree
 
 Domain = Callable[[ColumnSet], tuple[Tree, dict[ColumnId, ColumnId]]]

@@ -22,7 +22,8 @@ from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join, MarkJo
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import map_tree
-from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate, bound_to
+from optimizer.algebra.scalar_trees import bound_to
+from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.correlation import named, one_form
 from optimizer.decorrelate.domain import domain

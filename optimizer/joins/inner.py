@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnSet, column_ids, union
 from optimizer.algebra.predicates import is_key, key_sides
-from optimizer.algebra.scalars import Predicate, Scalar, walk
+from optimizer.algebra.scalar_trees import walk
+from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.joins.costing import JoinCosting, Ordered
 from optimizer.joins.forced import Forced, Problems
 from optimizer.joins.graph import JoinGraph, Relations, bits

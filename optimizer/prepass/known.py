@@ -21,7 +21,8 @@ from optimizer.algebra.logical import Aggregate, Choice, Filter, GroupingSets, L
 from optimizer.algebra.logical_joins import AnyJoin, Apply, IndependentJoin, Join
 from optimizer.algebra.predicates import compare, conjuncts
 from optimizer.algebra.props import united
-from optimizer.algebra.scalars import BOOL, Call, Cast, ColumnRef, Literal, Predicate, Scalar, cast_may_fail, rewrite, substitute
+from optimizer.algebra.scalar_trees import rewrite, substitute
+from optimizer.algebra.scalars import BOOL, Call, Cast, ColumnRef, Literal, Predicate, Scalar, cast_may_fail
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import is_integer
 from optimizer.errors import PlanscopeError

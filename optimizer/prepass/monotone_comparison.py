@@ -28,7 +28,8 @@ from optimizer.algebra.evaluate_order import compare_values
 from optimizer.algebra.functions import COMPARISONS, MIRRORED
 from optimizer.algebra.monotone import monotone
 from optimizer.algebra.predicates import junction
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, SafeCall, SafeCast, Scalar, walk
+from optimizer.algebra.scalar_trees import walk
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, SafeCall, SafeCast, Scalar
 from optimizer.algebra.types import integer_range, is_date, is_decimal, is_integer, is_timestamp
 from optimizer.errors import PlanscopeError
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalars import Predicate, Scalar, as_outer
+from optimizer.algebra.scalar_trees import as_outer
+from optimizer.algebra.scalars import Predicate, Scalar
 
 
 def over(predicate: Predicate, columns: ColumnSet) -> tuple[Predicate, Predicate]:

@@ -18,7 +18,8 @@ from typing import ClassVar
 
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.rebuild import map_scalars
-from optimizer.algebra.scalars import Scalar, rewrite
+from optimizer.algebra.scalar_trees import rewrite
+from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.openings import openings
 from optimizer.rules.interface import RewriteRule, RuleContext, node

@@ -15,7 +15,8 @@ from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.logical import LogicalOperator, Scan
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.rebuild import defined_columns, map_scalars, renamed
-from optimizer.algebra.scalars import Call, Scalar, rewrite
+from optimizer.algebra.scalar_trees import rewrite
+from optimizer.algebra.scalars import Call, Scalar
 from optimizer.algebra.spools import CteReference
 from optimizer.algebra.trees import Leaf, Node, Tree, postorder
 

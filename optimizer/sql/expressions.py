@@ -13,20 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from sqlglot import exp
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
-from optimizer.algebra.scalars import (
-    BOOL,
-    FALSE,
-    TRUE,
-    AggregateCall,
-    Call,
-    ColumnRef,
-    Literal,
-    OuterRef,
-    Scalar,
-    WindowCall,
-    bound_to,
-    walk,
-)
+from optimizer.algebra.scalar_trees import bound_to, walk
+from optimizer.algebra.scalars import BOOL, FALSE, TRUE, AggregateCall, Call, ColumnRef, Literal, OuterRef, Scalar, WindowCall
 from optimizer.algebra.types import NULL, STRING, is_opaque, type_name
 from optimizer.sql import (
     aggregates,

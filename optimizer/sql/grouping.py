@@ -14,7 +14,8 @@ from typing import Any
 
 from optimizer.algebra.columns import ColumnId, column_ids, column_set, union
 from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingKey, GroupingSets, Project, ProjectItem
-from optimizer.algebra.scalars import AggregateCall, Case, ColumnRef, InList, Literal, Scalar, parts_of
+from optimizer.algebra.scalar_trees import parts_of
+from optimizer.algebra.scalars import AggregateCall, Case, ColumnRef, InList, Literal, Scalar
 from optimizer.algebra.subqueries import Subquery
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64

@@ -12,7 +12,8 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter
 from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate, Scalar, rewrite
+from optimizer.algebra.scalar_trees import rewrite
+from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate, Scalar
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.trees import Tree
 from optimizer.sql.coerce import Operand

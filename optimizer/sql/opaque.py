@@ -16,7 +16,8 @@ from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_set
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, GroupingSets, Limit, LogicalOperator, Project, SetOp, Window
 from optimizer.algebra.query import BoundQuery
-from optimizer.algebra.scalars import AggregateCall, Call, Case, ColumnRef, Literal, OuterRef, Scalar, walk
+from optimizer.algebra.scalar_trees import walk
+from optimizer.algebra.scalars import AggregateCall, Call, Case, ColumnRef, Literal, OuterRef, Scalar
 from optimizer.algebra.spools import Recursion
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, subqueries_of
 from optimizer.algebra.trees import Tree, postorder

@@ -11,7 +11,8 @@ from typing import Any
 
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.rebuild import defined_columns, map_scalars, map_tree, renamed, renamed_scalar
-from optimizer.algebra.scalars import Scalar, rewrite, walk
+from optimizer.algebra.scalar_trees import rewrite, walk
+from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.sql.context import Context

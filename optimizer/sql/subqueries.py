@@ -15,7 +15,8 @@ from sqlglot import exp
 from optimizer.algebra.columns import ColumnId, ColumnSet
 from optimizer.algebra.functions import NEGATED
 from optimizer.algebra.rebuild import map_tree_scalars
-from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar, bound_to
+from optimizer.algebra.scalar_trees import bound_to
+from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
 from optimizer.errors import many
 from optimizer.sql.coerce import Operand, bare, meet, negated

@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.scalars import Call, Case, Cast, Frame, FrameBound, InList, Literal, Scalar, walk
+from optimizer.algebra.scalar_trees import walk
+from optimizer.algebra.scalars import Call, Case, Cast, Frame, FrameBound, InList, Literal, Scalar
 from optimizer.algebra.types import (
     INT64,
     INTERVAL,

@@ -17,7 +17,8 @@ from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, WINDOW_FU
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
 from optimizer.algebra.flags import WINDOW
 from optimizer.algebra.logical import Project, ProjectItem, Window, WindowItem
-from optimizer.algebra.scalars import ColumnRef, Literal, Scalar, WindowCall, parts_of, rewrite, walk
+from optimizer.algebra.scalar_trees import parts_of, rewrite, walk
+from optimizer.algebra.scalars import ColumnRef, Literal, Scalar, WindowCall
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.algebra.trees import Tree

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.nulls import null_rejected
-from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar, walk
+from optimizer.algebra.scalar_trees import walk
+from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar
 from optimizer.errors import PlanscopeError
 from optimizer.stats.relation import NONE_KNOWN, ColumnFigures, as_number
 from optimizer.stats.selectivity import conjunction_selectivity, frequency

@@ -40,7 +40,8 @@ from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin, j
 from optimizer.algebra.predicates import predicate_scalar
 from optimizer.algebra.query import BoundQuery
 from optimizer.algebra.rebuild import map_scalars, map_tree_scalars
-from optimizer.algebra.scalars import AggregateCall, Call, Case, ColumnRef, Literal, Ordered, OuterRef, Predicate, Scalar, rewrite
+from optimizer.algebra.scalar_trees import rewrite
+from optimizer.algebra.scalars import AggregateCall, Call, Case, ColumnRef, Literal, Ordered, OuterRef, Predicate, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, has_subquery
 from optimizer.algebra.traits import Collation

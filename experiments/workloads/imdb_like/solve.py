@@ -18,7 +18,8 @@ from optimizer.algebra.logical import Aggregate, Filter, Scan
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import conjuncts
 from optimizer.algebra.query import BoundQuery
-from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Scalar, walk
+from optimizer.algebra.scalar_trees import walk
+from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.errors import InternalError
 

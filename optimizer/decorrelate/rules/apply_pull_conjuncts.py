@@ -11,7 +11,7 @@ Guards  volatile scalars stay. All of R's correlation must be in what moves (`pu
 from __future__ import annotations
 
 from optimizer.algebra.logical_joins import Apply
-from optimizer.algebra.scalars import bound_to
+from optimizer.algebra.scalar_trees import bound_to
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.pull_up import pull_up, pulled_join
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node

@@ -18,7 +18,8 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, Project, ProjectItem
 from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalars import BOOL, TRUE, AggregateCall, Call, ColumnRef, bound_to
+from optimizer.algebra.scalar_trees import bound_to
+from optimizer.algebra.scalars import BOOL, TRUE, AggregateCall, Call, ColumnRef
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.one_row import above, one_row
 from optimizer.decorrelate.pull_up import pull_up

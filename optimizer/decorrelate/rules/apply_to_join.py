@@ -10,7 +10,7 @@ Guards  a volatile E is evaluated once then, as SQL has it for a subquery that d
 from __future__ import annotations
 
 from optimizer.algebra.logical_joins import Apply, join_of_kind
-from optimizer.algebra.scalars import bound_to
+from optimizer.algebra.scalar_trees import bound_to
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 

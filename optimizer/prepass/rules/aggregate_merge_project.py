@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections import Counter
 
 from optimizer.algebra.logical import Aggregate, AggregateItem, Project
-from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal, substitute, walk
+from optimizer.algebra.scalar_trees import substitute, walk
+from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 

@@ -16,7 +16,8 @@ Guards  arithmetic of exact numbers, dates and timestamps, casts between exact n
 from __future__ import annotations
 
 from optimizer.algebra.logical import LogicalOperator, Scan
-from optimizer.algebra.scalars import Call, Cast, SafeCall, SafeCast, Scalar, rewrite
+from optimizer.algebra.scalar_trees import rewrite
+from optimizer.algebra.scalars import Call, Cast, SafeCall, SafeCast, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.value_ranges import Ranges
 from optimizer.prepass.column_ranges import ColumnRanges

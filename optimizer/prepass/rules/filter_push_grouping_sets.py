@@ -14,7 +14,8 @@ from optimizer.algebra.building import filtered, reference
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Filter, GroupingSets
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalars import Scalar, substitute
+from optimizer.algebra.scalar_trees import substitute
+from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import congruent_over, lowered
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from optimizer.algebra.building import filtered
 from optimizer.algebra.logical import Filter, Project
-from optimizer.algebra.scalars import Scalar, substitute
+from optimizer.algebra.scalar_trees import substitute
+from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import lowered
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node

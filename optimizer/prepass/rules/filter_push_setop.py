@@ -16,7 +16,8 @@ from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Filter, SetOp
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalars import Scalar, substitute
+from optimizer.algebra.scalar_trees import substitute
+from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import lowered
 from optimizer.rules.interface import RewriteRule, RuleContext, node

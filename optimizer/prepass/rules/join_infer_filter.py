@@ -28,7 +28,8 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Project, Scan
 from optimizer.algebra.logical_joins import IndependentJoin
 from optimizer.algebra.predicates import compare, conjunction, is_key
-from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar, rewrite, substitute
+from optimizer.algebra.scalar_trees import rewrite, substitute
+from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.known import canonical, known, settled, widened_column
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node

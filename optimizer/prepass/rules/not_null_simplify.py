@@ -19,7 +19,8 @@ from optimizer.algebra.columns import ColumnSet, column_set, union
 from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.logical import LogicalOperator, Scan
 from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, Literal, Scalar, rewrite, walk
+from optimizer.algebra.scalar_trees import rewrite, walk
+from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, Literal, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.comparison_sets import opposite, put_together
 from optimizer.prepass.openings import CHOICE, JUNCTION, LIKE, TEST, openings

@@ -26,7 +26,8 @@ from optimizer.algebra.logical import Aggregate, Filter, Limit, LogicalOperator,
 from optimizer.algebra.logical_joins import AnyJoin, Apply, Join, MarkJoin, SingleJoin
 from optimizer.algebra.null_rejection import rejects_nulls
 from optimizer.algebra.rebuild import map_down
-from optimizer.algebra.scalars import Predicate, Scalar, substitute
+from optimizer.algebra.scalar_trees import substitute
+from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 

@@ -23,6 +23,7 @@ from optimizer.algebra.logical import Filter, LogicalOperator, Scan
 from optimizer.algebra.logical_joins import Apply, Join, SingleJoin
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import junction
+from optimizer.algebra.scalar_trees import rewrite, walk
 from optimizer.algebra.scalars import (
     BOOL,
     FALSE,
@@ -37,8 +38,6 @@ from optimizer.algebra.scalars import (
     Scalar,
     WindowCall,
     is_null_literal,
-    rewrite,
-    walk,
 )
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.comparison_sets import opposite, put_together

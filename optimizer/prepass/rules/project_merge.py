@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections import Counter
 
 from optimizer.algebra.logical import Project, ProjectItem
-from optimizer.algebra.scalars import ColumnRef, Literal, substitute, walk
+from optimizer.algebra.scalar_trees import substitute, walk
+from optimizer.algebra.scalars import ColumnRef, Literal
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 

@@ -19,7 +19,8 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Project
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import conjunction, predicate_columns
-from optimizer.algebra.scalars import ColumnRef, Scalar, substitute
+from optimizer.algebra.scalar_trees import substitute
+from optimizer.algebra.scalars import ColumnRef, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 

@@ -16,7 +16,8 @@ from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Project, ProjectItem, SetOp
 from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.scalars import ColumnRef, Scalar, substitute
+from optimizer.algebra.scalar_trees import substitute
+from optimizer.algebra.scalars import ColumnRef, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 

@@ -20,7 +20,8 @@ from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId, column_set
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, SetOp
-from optimizer.algebra.scalars import AggregateCall, Scalar, substitute
+from optimizer.algebra.scalar_trees import substitute
+from optimizer.algebra.scalars import AggregateCall, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import RuleContext, TransformationRule, node
 from optimizer.rules.transform.partial_aggregates import TwoSteps, may_overflow, partial_item

@@ -20,7 +20,8 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import conjunction, equality_sides
-from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar, as_outer
+from optimizer.algebra.scalar_trees import as_outer
+from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 

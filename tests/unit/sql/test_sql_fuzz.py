@@ -14,7 +14,7 @@ import pytest
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.query import BoundQuery
-from optimizer.algebra.scalars import walk
+from optimizer.algebra.scalar_trees import walk
 from optimizer.algebra.subqueries import AnySubquery, Subquery
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
