@@ -386,9 +386,10 @@ def test_a_sample(tmp_path: Path, analyze: Analyze) -> None:
     table = pa.table({name: pa.array(values) for name, values in columns.items()})
     pq.write_table(table, tmp_path / "few.parquet")
     pq.write_table(table, tmp_path / "many.parquet", row_group_size=500)
+    pq.write_table(table, tmp_path / "bare.parquet", write_statistics=False)
     (tmp_path / "schema.sql").write_text("create table few (k bigint, g bigint primary key, s bigint)", "utf-8")
     report = analyze(tmp_path, sample=0.1)
-    assert [t.keys for t in report.tables] == [0, 0] and all(not t.unique for t in report.tables)
+    assert [t.keys for t in report.tables] == [0, 0, 0] and all(not t.unique for t in report.tables)
     for name, read in (("few", 20_000), ("many", 20_000)):
         stats = open_dataset(tmp_path).tables[name].stats
         seen = int(stats.analyzed.split("sample of ")[1].split(" of ")[0].replace(",", ""))
@@ -400,8 +401,10 @@ def test_a_sample(tmp_path: Path, analyze: Analyze) -> None:
         common = sum(share for _, share in stats.columns["s"].mcv)
         assert sum(stats.columns["s"].histogram.rows) + common * rows == pytest.approx(rows, rel=0.001) and common < 0.01
     assert open_dataset(tmp_path).tables["many"].stats.columns["g"].ndv == pytest.approx(1000, rel=0.05)
+    bare = open_dataset(tmp_path).tables["bare"].stats.columns["k"]
+    assert bare.min is None and bare.max is None and bare.histogram is not None  # the least of a sample bounds nothing
     (tmp_path / "schema.sql").unlink()
-    assert analyze(tmp_path).read == 2 and analyze_dataset(tmp_path, no_spark, sample=0.1).read == 0
+    assert analyze(tmp_path).read == 3 and analyze_dataset(tmp_path, no_spark, sample=0.1).read == 0
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,14 +70,9 @@ def _apart(cut: Sequence[Piece]) -> set[str]:
 
 
 def _with_footer(sampled: ColumnStats, footer: ColumnStats) -> ColumnStats:
-    """Footers know NULLs and bounds of all rows."""
-    known = footer.min is not None and footer.max is not None
-    return replace(
-        sampled,
-        nulls=sampled.nulls if footer.nulls is None else footer.nulls,
-        min=footer.min if known else sampled.min,
-        max=footer.max if known else sampled.max,
-    )
+    """Footers know NULLs and bounds of all rows. What is least in a sample bounds nothing."""
+    nulls = sampled.nulls if footer.nulls is None else footer.nulls
+    return replace(sampled, nulls=nulls, min=footer.min, max=footer.max)
 
 
 def of_columns(sketches: Sketches) -> dict[str, ColumnSketch]:
