@@ -22,6 +22,7 @@ LIKE = 1 << 19  # LIKE, ILIKE, starts_with
 ARITHMETIC = 1 << 20  # an operation on a constant or on the result of the same operation, a cast of a cast
 COMPUTED = 1 << 21  # an expression compared with a constant
 OVERFLOW = 1 << 22  # an operation or a cast that raises beyond some bounds of its operands
+SUM = 1 << 23  # a sum, a difference or the time between two moments, compared
 
 _BY_FUNCTION = {
     **dict.fromkeys(("and", "or", "not"), JUNCTION),
@@ -30,6 +31,7 @@ _BY_FUNCTION = {
     **dict.fromkeys(("like", "ilike", "starts_with"), LIKE),
 }
 _COMPARISONS = frozenset(COMPARISONS)
+_SUMS = frozenset(("+", "-", "neg", "abs", "date_diff_days", "microseconds_between"))
 OVERFLOWING = frozenset(("+", "-", "*", "neg", "abs", "date_add", "date_add_days", "interval_times"))
 
 
@@ -76,14 +78,14 @@ def _of_call(call: Call, constants: int) -> int:
     function, args = call.function, call.args
     if function in _COMPARISONS:
         a, b = args
+        bits = SUM if any(isinstance(arg, Call) and arg.function in _SUMS for arg in args) else 0
         if a is b or isinstance(a, Literal):
-            return TEST
+            return bits | TEST
         if isinstance(b, Literal):
-            return (TEST if isinstance(b.value, bool) else 0) | (0 if isinstance(a, ColumnRef) else COMPUTED)
-        return 0
-    bits = _BY_FUNCTION.get(function)
-    if bits is not None:
+            bits |= (TEST if isinstance(b.value, bool) else 0) | (0 if isinstance(a, ColumnRef) else COMPUTED)
         return bits
+    if function in _BY_FUNCTION:
+        return _BY_FUNCTION[function]
     bits = OVERFLOW if call.raises and function in OVERFLOWING and not isinstance(call, SafeCall) else 0
     if constants or any(isinstance(arg, Call) and arg.function == function for arg in args) or function in ("floor", "ceil"):
         bits |= ARITHMETIC

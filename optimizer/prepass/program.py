@@ -41,6 +41,7 @@ from optimizer.prepass.rules.join_infer_equality import JoinInferEquality
 from optimizer.prepass.rules.join_infer_filter import JoinInferFilter
 from optimizer.prepass.rules.join_infer_or import JoinInferOr
 from optimizer.prepass.rules.join_push_condition import JoinPushCondition
+from optimizer.prepass.rules.join_separate_sides import JoinSeparateSides
 from optimizer.prepass.rules.like_simplify import LikeSimplify
 from optimizer.prepass.rules.limit_merge import LimitMerge
 from optimizer.prepass.rules.limit_push_join import LimitPushJoin
@@ -100,6 +101,7 @@ _REWRITES = (
     FilterPushChoice(),
     FilterPushScan(),
     JoinPushCondition(),
+    JoinSeparateSides(),
     ApplyPushCondition(),
     JoinInferFilter(),
     JoinInferEquality(),

@@ -35,17 +35,20 @@ class ArithmeticWithinBounds(RewriteRule):
         if not any(openings(scalar) & OVERFLOW for scalar in bound.op.scalars()):
             return None
         ranges = Ranges(ColumnRanges((bound,) if isinstance(bound.op, Scan) else bound.inputs, context))
+        return changed(bound, lambda scalar: within(scalar, ranges) if openings(scalar) & OVERFLOW else scalar)
 
-        def safe(part: Scalar) -> Scalar | None:
-            match part:
-                case SafeCall() | SafeCast() | Cast(lenient=True):
-                    return None
-                case Call(function=function, args=args) if (
-                    part.raises and function in OVERFLOWING and ranges.of(part) is not None
-                ):
-                    return SafeCall(function, args, part.type)
-                case Cast(arg=arg) if part.raises and ranges.of(part) is not None:
-                    return SafeCast(arg, part.type, False)
-            return None
 
-        return changed(bound, lambda scalar: rewrite(scalar, safe) if openings(scalar) & OVERFLOW else scalar)
+def within(scalar: Scalar, ranges: Ranges) -> Scalar:
+    """The scalar with the operations that are safe known to be so."""
+
+    def safe(part: Scalar) -> Scalar | None:
+        match part:
+            case SafeCall() | SafeCast() | Cast(lenient=True):
+                return None
+            case Call(function=function, args=args) if part.raises and function in OVERFLOWING and ranges.of(part) is not None:
+                return SafeCall(function, args, part.type)
+            case Cast(arg=arg) if part.raises and ranges.of(part) is not None:
+                return SafeCast(arg, part.type, False)
+        return None
+
+    return rewrite(scalar, safe)
