@@ -128,9 +128,10 @@ def test_a_constant_that_is_no_number_of_the_type_is_not_made() -> None:
     columns = Columns()
     a, b = (ColumnRef(columns.new(name, INT32, True).id, INT32) for name in "ab")
     scans = tuple(Tree(Scan(n, n, (ScanColumn(r.id, n),))) for n, r in (("a", a), ("b", b)))
-    near = Call("-", (Call("-", (a, Literal(2**31 - 1, INT32)), INT32), Call("+", (b, Literal(5, INT32)), INT32)), INT32)
+    far = Call("-", (Call("-", (a, Literal(2**31 - 1, INT32)), INT32), Literal(5, INT32)), INT32)
+    near = Call("+", (far, b), INT32)
     tree = Tree(Join(JoinKind.INNER, (compare("<", near, Literal(0, INT32)),)), scans)
-    context = RuleContext(columns, DEFAULTS, bounds=lambda table, _: (8, 10) if table == "a" else (0, 1))
+    context = RuleContext(columns, DEFAULTS, bounds=lambda table, _: (8, 10) if table == "a" else (10, 20))
     marked = ArithmeticWithinBounds().apply(tree, context)
     assert marked is not None and not marked.op.scalars()[0].raises
     assert JoinSeparateSides().apply(marked, context) is None
