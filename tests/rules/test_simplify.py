@@ -20,8 +20,10 @@ from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.predicates import conjunction, predicate_scalar
 from optimizer.algebra.scalars import BOOL, Call, Cast, ColumnRef, InList, Literal, Scalar
 from optimizer.algebra.types import DATE, DOUBLE, INT32, INT64, STRING, TIMESTAMP, arithmetic_type
+from optimizer.algebra.value_ranges import Range, Ranges
 from optimizer.errors import PlanscopeError
 from optimizer.prepass.rules.arithmetic_simplify import simplified as arithmetic
+from optimizer.prepass.rules.arithmetic_within_bounds import within
 from optimizer.prepass.rules.boolean_normalize import normalized
 from optimizer.prepass.rules.case_simplify import simplified as cases
 from optimizer.prepass.rules.comparison_simplify import simplified as comparisons
@@ -297,3 +299,31 @@ def test_values_and_filters_stay_on_many(seed: int) -> None:
     check_values(seed, 12_000)
     check_filters(100 + seed, 12_000)
     check_not_null(200 + seed, 12_000)
+
+
+def test_what_is_safe_within_bounds_is_unwrapped_for_all_values_there() -> None:
+    """Towards the ends of the type the expression raises, and counts as more, or less, than every constant."""
+    random, fired = Random(9), 0
+    column = ColumnRef(0, TINY)
+    for _ in range(1500):
+        low = random.choice([-128, -100, -3, 0, 60, 120])
+        high = min(127, low + random.choice([0, 3, 40]))
+        scalar: Scalar = column
+        for _ in range(random.choice([1, 1, 2])):
+            other = Literal(random.choice([-100, -3, -1, 1, 2, 3, 90, 127]), TINY)
+            operands = (scalar, other) if random.random() < 0.7 else (other, scalar)
+            scalar = Call("neg", (scalar,), TINY) if random.random() < 0.2 else Call(random.choice("+-*"), operands, TINY)
+        ends = Range(low, high)
+        ranges = Ranges(lambda _, ends=ends: ends)
+        constants = [Literal(value, TINY) for value in random.sample([-128, -127, -5, 0, 1, 7, 100, 126, 127], 2)]
+        test = InList(within(scalar, ranges), tuple(constants))
+        if random.random() < 0.8:
+            test = Call(random.choice(COMPARISONS), (within(scalar, ranges), constants[0]), BOOL)
+        if test.raises:
+            continue
+        after = all_filter_rules(test)
+        fired += after is not test
+        for number in (None, *range(low, high + 1)):
+            expected, found = evaluate(test, {0: number}), value(after, {0: number})
+            assert (found is True) == (expected is True), f"{test} became {after}, of {number}"
+    assert fired > 300
