@@ -153,7 +153,8 @@ class Catalog:
 
     def bounds(self, table: str, column: str) -> tuple[Any, Any] | None:
         """The least and the greatest value of a stored column, or values beyond them; None where they are not known."""
-        stats = self.tables[table].stats.columns.get(column)
+        known = self.tables.get(table)
+        stats = None if known is None else known.stats.columns.get(column)
         return None if stats is None or stats.min is None or stats.max is None else (stats.min, stats.max)
 
     @property
