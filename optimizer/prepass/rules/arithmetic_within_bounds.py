@@ -4,7 +4,7 @@
                      on rows that the query as written would not have asked
 
 What may raise is tested on no row that the query would not have tested it on, which keeps a filter above joins and makes joins
-wait for each other: `a.day + 1 = b.day AND b.day + 1 = c.day` would be a product of the three.
+wait for each other: `a.day + 1 = b.day AND b.day + 1 = c.day` would begin with a product of two of the tables.
 
 NULLs   exact: the operation is the same, and NULL where it was
 Bounds  of stored columns the least and greatest value that footers and analyses tell, which no value is outside of; of computed
