@@ -224,7 +224,7 @@ class Cast(Scalar):
 
 
 class SafeCast(Cast):
-    """As `SafeCall`, a cast."""
+    """A cast that the bounds of its operand keep from raising; of another one it is an ordinary cast."""
 
     __slots__ = ()
 

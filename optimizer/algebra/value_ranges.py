@@ -26,7 +26,7 @@ from optimizer.errors import ExecutionError
 
 
 class Range(NamedTuple):
-    """Values of one type, `low` and `high` among them at most."""
+    """All values lie between `low` and `high`, which need not be among them."""
 
     low: Any
     high: Any

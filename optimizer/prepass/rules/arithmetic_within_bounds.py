@@ -1,4 +1,4 @@
-"""An operation that cannot raise, as its operands are never so great, is known not to.
+"""Arithmetic that cannot overflow, by the bounds of its columns, is known not to raise.
 
     x + 1 = y        with x in [1, 20000], by the statistics of the table: it does not overflow, so it may be tested below a join,
                      on rows that the query as written would not have asked

@@ -1,7 +1,8 @@
-"""A comparison of a sum over both inputs of a join has the terms of the one on the one side, those of the other on the other.
+"""A comparison that mixes columns of both inputs of a join gets those of one input on each side.
 
-    a.x - b.y = 1  ≡  a.x = b.y + 1        a.x + b.y < 5  ≡  a.x < 5 - b.y        abs(a.x - b.y) <= c  ≡  both ways
-    a.day - b.day < 7  ≡  a.day < b.day + 7                    a.t - b.t < INTERVAL 1 HOUR  ≡  a.t < b.t + INTERVAL 1 HOUR
+    a.x - b.y = 1  ≡  a.x = b.y + 1                  abs(a.x - b.y) <= 1  ≡  a.x <= b.y + 1 ∧ a.x >= b.y - 1
+    a.x + b.y < 5  ≡  a.x < 5 - b.y                  a.day - b.day < 7  ≡  a.day < b.day + 7
+    a.t - b.t < INTERVAL 1 HOUR  ≡  a.t < b.t + INTERVAL 1 HOUR
 
 So a hash join has keys, and a nested loop knows which pairs may match.
 
@@ -56,7 +57,7 @@ class JoinSeparateSides(RewriteRule):
 
 
 def _parts(conjunct: Scalar) -> list[Scalar]:
-    """What is at most so far from zero is at most so much, and at least its negative."""
+    """abs(x) <= c as x <= c and x >= -c; any other conjunct alone."""
     match conjunct:
         case Call(
             function="<" | "<=" as function, args=(Call(function="abs", args=(inner,)), Literal(value=int() as most) as limit)
