@@ -25,6 +25,7 @@ from executor.arrow.batches import column_name, single_array
 from executor.arrow.casts import cast
 from executor.arrow.decimal_trees import compile_tree, is_tree
 from executor.arrow.distinct import Value, as_array, by_reference, spread
+from executor.arrow.failures import OF_DATA, ScalarError
 from executor.arrow.parameters import Parameter
 from executor.arrow.selection import filtered, where_true
 from optimizer.algebra.columns import DataType
@@ -118,15 +119,7 @@ def _compile(scalar: Scalar) -> Evaluator:
         case Call():
             return _compile_call(scalar)
         case Cast():
-            arg, type, lenient = _compile(scalar.arg), scalar.type, scalar.lenient
-
-            def run_cast(batch: pa.RecordBatch) -> Value:
-                value = arg(batch)
-                if isinstance(value, pa.Scalar):
-                    return cast(pa.repeat(value, 1), type, lenient)[0]
-                return cast(value, type, lenient)
-
-            return run_cast
+            return _compile_cast(scalar)
         case Case():
             return _compile_case(scalar)
         case InList():
@@ -249,12 +242,31 @@ def _compile_in_list(scalar: InList) -> Evaluator:
     return run
 
 
+def _compile_cast(scalar: Cast) -> Evaluator:
+    arg, type, lenient = _compile(scalar.arg), scalar.type, scalar.lenient
+
+    def run(batch: pa.RecordBatch) -> Value:
+        value = arg(batch)
+        try:
+            if isinstance(value, pa.Scalar):
+                return cast(pa.repeat(value, 1), type, lenient)[0]
+            return cast(value, type, lenient)
+        except OF_DATA as error:
+            raise ScalarError(error, scalar) from error
+
+    return run
+
+
 def _compile_call(call: Call) -> Evaluator:
     args = [_compile(arg) for arg in call.args]
     compute = _function(call)
 
     def run(batch: pa.RecordBatch) -> Value:
-        return compute([arg(batch) for arg in args], batch.num_rows)
+        values = [arg(batch) for arg in args]
+        try:
+            return compute(values, batch.num_rows)
+        except OF_DATA as error:
+            raise ScalarError(error, call) from error
 
     return run
 

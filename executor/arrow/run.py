@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType
@@ -142,7 +143,7 @@ def execute(
     _check_rows(plan, sources)
     allow_depth(plan)
     keep_freed_memory()
-    run, tuning = _Run(counters, watch), tuning or Tuning()
+    run, tuning = _Run(columns, counters, watch), tuning or Tuning()
     filters = RuntimeFilters() if tuning.filters else None
     encoded = encoded_texts(plan, columns, sources)
     context = Context(
@@ -197,9 +198,12 @@ class _Run:
     """One execution. `_inner` is a stack of seconds that nested inputs took, to keep them out of their consumer's time;
     the consumer's thread alone advances sources, so one stack serves all."""
 
-    def __init__(self, counters: Counters | None, watch: Watch | None) -> None:
-        self._counters, self._watch = counters, watch
+    def __init__(self, columns: Columns, counters: Counters | None, watch: Watch | None) -> None:
+        self._columns, self._counters, self._watch = columns, counters, watch
         self._inner = [0.0]
+
+    def _errors(self, node: PlanNode) -> AbstractContextManager[None]:
+        return operator_errors(node.op.name, lambda id: self._columns[id].origin or self._columns[id].name)
 
     def open_node(self, node: PlanNode, context: Context) -> Batches:
         """A generator of the node's batches; build sides are read when the first one is asked for."""
@@ -208,7 +212,7 @@ class _Run:
         stages: list[tuple[PlanNode, Stage]] = []  # from the top
         dead = False
         while not dead and (make := _stage_of(node.op)) is not None:
-            with operator_errors(node.op.name):
+            with self._errors(node):
                 started = perf_counter()
                 self._inner.append(0.0)
                 stage = make(node, context)
@@ -254,7 +258,7 @@ class _Run:
                 scans.append(node.inputs[1 - streamed])
             node = node.inputs[streamed]
         for each in scans if len(scans) > 1 else ():
-            with operator_errors(each.op.name):
+            with self._errors(each):
                 items, read, rows = scan.start(each, context)
             if read is not None and context.tuning.inline <= rows <= context.tuning.batch and not filters.is_ahead(each):
                 filters.begun(each, begun(partial(_all, list(items), self._counted(each, read)), rows, context.tuning))
@@ -266,7 +270,7 @@ class _Run:
             return ahead, None
         filters = () if context.filters is None else context.filters.of(node)
         tests = [Test(each, node, context) for each in filters if not each.near]
-        with operator_errors(node.op.name):
+        with self._errors(node):
             items, read, rows = scan.start(node, context, [each.range(node, context) for each in filters], tests)
         if self._watch is not None:
             items = self._watch.reading(items, rows)
@@ -280,7 +284,7 @@ class _Run:
     def _timed(self, node: PlanNode, batches: Iterator[pa.RecordBatch], counted: bool = True) -> Batches:
         """The batches of a source (or row groups, not counted), its errors named, its own time and output counted."""
         counters, watch = self._counters, self._watch
-        with operator_errors(node.op.name):
+        with self._errors(node):
             if counters is None and watch is None:
                 yield from batches
                 return
@@ -327,7 +331,7 @@ class _Run:
         counters = self._counters
 
         def run(batch: pa.RecordBatch) -> Batches:
-            with operator_errors(node.op.name):
+            with self._errors(node):
                 if counters is None:
                     yield from work(batch)
                     return

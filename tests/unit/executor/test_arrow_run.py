@@ -260,7 +260,7 @@ def test_counted_time_is_exclusive(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [counters[each.id].ms for each in (plan, sort, scan)] == [0, 0, clock[0] * 1000]
 
 
-def test_errors_name_the_operator(tmp_path: Path) -> None:
+def test_errors_name_the_operator_and_the_expression(tmp_path: Path) -> None:
     plans = Plans(tmp_path)
     scan = plans.table([I64, STR], [(2**62, "x"), (1, "2")])
     a, b = plans.ref(0), plans.ref(1)
@@ -269,8 +269,14 @@ def test_errors_name_the_operator(tmp_path: Path) -> None:
     other = plans.table([I64], [(1,)])
     c = plans.ref(len(plans.columns) - 1)
     cases = [
-        (node(ProjectRows((twice,)), scan, columns=1 << twice.id), r"^project_rows: a result of \* is out of range for int64$"),
-        (node(FilterRows((less(number, a),)), scan, columns=1), "^filter_rows: 'x' cannot be read as int64$"),
+        (
+            node(ProjectRows((twice,)), scan, columns=1 << twice.id),
+            r"^project_rows: a result of \* is out of range for int64, in \(x0 \* 4\)$",
+        ),
+        (
+            node(FilterRows((less(number, a),)), scan, columns=1),
+            r"^filter_rows: 'x' cannot be read as int64, in CAST\(x1 AS int64\)\nTRY_CAST gives NULL",
+        ),
         (node(HashJoin(JoinKind.INNER, ((number, c),), ()), scan, other, columns=1), "^hash_join: 'x' cannot be read"),
         (node(HashJoin(JoinKind.LEFT, ((c, number),), ()), other, scan, columns=1 << c.id), "^hash_join: 'x' cannot be read"),
         (node(NestedLoopJoin(JoinKind.INNER, (less(number, c),)), scan, other, columns=1), "^nested_loop_join: 'x' cannot"),
