@@ -75,6 +75,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
         return folder, {name: rows_of(connection.execute(sql).to_arrow_table()) for name, sql in QUERIES.items()}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("i", range(len(WAYS)), ids=lambda i: str(WAYS[i]))
 def test_rows_do_not_depend_on_settings(i: int, expected: tuple[Path, dict[str, list[Row]]]) -> None:
     """Every way with one of the spaces, every space with some of the ways."""

@@ -116,6 +116,7 @@ def test_csv_line_breaks_at_a_uri(spark, tmp_path):
         assert rows_of(csv.open("t", uri, csv.look({"t": uri})["t"], [])) == [("1", "x\r\ny"), ("2", "x\ny")]
 
 
+@pytest.mark.few(2)
 def test_csv_quotes_left_open_in_the_last_row(read_csv):
     """With and without a line break at the end of the file; stray quotes and line breaks in fields leave nothing open."""
     ends = [b'2,"open', b'2,"open\n', b'2,"', b'2,"\n', b'2,"say ""hi""', b'2,"open\n3,z']

@@ -45,6 +45,7 @@ def test_the_hash_is_sparks_own(spark: SparkSession) -> None:
     assert [_spark_hash(number) % 7 for number in _spread(7)] == list(range(7))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("sql", ["tpch/q03", TWICE, ALIKE, "select 1 + 1"], ids=["q03", "twice", "alike", "no table"])
 def test_rows(shared_tpch: Catalog, spark: SparkSession, sql: str) -> None:
     settings = {"cost_model": "spark", "ctes": "spool"}

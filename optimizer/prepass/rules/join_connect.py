@@ -6,12 +6,21 @@ A FROM list with commas gives cross products in the order of the text; reorderin
 cross product, so the search has to start from a tree without one. The relations stay in the order of the text as far
 as their predicates connect them; parts that no predicate connects are joined last.
 
-Kinds   a region of inner joins; other joins are leaves of it
+What may raise connects what nothing else connects: the others are tested first, and may keep rows from it. The order among
+conjuncts that may raise is anybody's, so each is tested as soon as it can be.
+
+    (A × B × C) ⋈p(A,B) ∧ q(B,C) ∧ r(C,D) D  ≡  ((A ⋈p B) ⋈q C) ⋈r D        p, q, r may raise
+
+Kinds   a region of inner joins; other joins are leaves of it, and so are joins that may raise below another that does: their
+        order was asked for
 NULLs   safe: an inner join drops FALSE and UNKNOWN alike
-Guards  no volatile conjunct; no conjunct that may raise is tested on more pairs than before: a region with one is left alone
+Rows    a relation without rows keeps no pair of others from what may raise, as in JOIN ... ON in the order of the text
+Guards  no volatile conjunct
 """
 
 from __future__ import annotations
+
+from typing import TypeGuard
 
 from optimizer.algebra.building import tree_of
 from optimizer.algebra.columns import column_ids, union
@@ -33,14 +42,18 @@ class JoinConnect(RewriteRule):
         if not _is_inner(bound):
             return None
         leaves, predicate, crosses = _region(bound)
-        if not crosses or len(leaves) < 3 or any(s.volatile or s.raises for s in predicate):
+        if not crosses or len(leaves) < 3 or any(s.volatile for s in predicate):
             return None
         joined = connect(leaves, predicate)
         return joined if _region(joined)[2] < crosses else None
 
 
-def _is_inner(node: Node) -> bool:
+def _is_inner(node: Node) -> TypeGuard[Tree]:
     return isinstance(node, Tree) and isinstance(node.op, Join) and node.op.kind is JoinKind.INNER
+
+
+def _raises(node: Tree) -> bool:
+    return any(conjunct.raises for conjunct in node.op.scalars())
 
 
 def _region(root: Tree) -> tuple[list[Node], list[Scalar], int]:
@@ -50,13 +63,15 @@ def _region(root: Tree) -> tuple[list[Node], list[Scalar], int]:
     predicate: list[Scalar] = []
     spans: list[tuple[int, int]] = []  # of every cross product: its leaves by number, first and end
     stack: list[tuple[Node, int]] = [(root, -1)]
+    raising = False  # whether a join whose conjuncts may raise was met
     while stack:
         node, first = stack.pop()
         if first >= 0:
             spans.append((first, len(leaves)))
-        elif isinstance(node, Tree) and isinstance(node.op, Join) and node.op.kind is JoinKind.INNER:
-            predicate += node.op.predicate
-            if not node.op.predicate:
+        elif _is_inner(node) and not (raising and _raises(node)):
+            raising = raising or _raises(node)
+            predicate += node.op.scalars()
+            if not node.op.scalars():
                 stack.append((node, len(leaves)))
             stack.extend((child, -1) for child in reversed(node.inputs))
         else:
@@ -65,10 +80,35 @@ def _region(root: Tree) -> tuple[list[Node], list[Scalar], int]:
 
 
 def connect(leaves: list[Node], predicate: list[Scalar]) -> Tree:
-    """A tree of inner joins over `leaves`, each conjunct at the lowest join that has its columns, one without any at some join.
+    """A tree of inner joins over `leaves`, each conjunct at the lowest join that has its columns, one without any at some join;
+    those that may raise above all that are over some of the same leaves and do not.
 
     Below, sets of leaves are bitsets of their numbers.
     """
+    if not any(conjunct.raises for conjunct in predicate):
+        return _connected(leaves, predicate)
+    needs = _leaves_needed(leaves, predicate)
+    early = [n for n, needed in enumerate(needs) if needed & needed - 1 and not predicate[n].raises]
+    late = [conjunct for n, conjunct in enumerate(predicate) if n not in early]
+    parts: list[Node] = []
+    for part in _components(len(leaves), [needs[n] for n in early]):
+        within = [leaves[i] for i in column_ids(part)]
+        parts.append(_connected(within, [predicate[n] for n in early if needs[n] & part]) if len(within) > 1 else within[0])
+    if len(parts) > 1:
+        return _connected(parts, late)
+    (root,) = map(tree_of, parts)
+    return Tree(Join(JoinKind.INNER, conjunction((*root.op.scalars(), *late))), root.inputs)
+
+
+def _components(count: int, links: list[int]) -> list[int]:
+    """The leaves in sets that no link goes across, in the order of the text."""
+    sets = [1 << number for number in range(count)]
+    for link in links:
+        sets = [*(s for s in sets if not s & link), union(s for s in sets if s & link)]
+    return sorted(sets, key=lambda s: s & -s)
+
+
+def _connected(leaves: list[Node], predicate: list[Scalar]) -> Tree:
     needs = _leaves_needed(leaves, predicate)
     joined = _Parts(leaves, predicate, needs)
     waiting = list(range(len(leaves)))
