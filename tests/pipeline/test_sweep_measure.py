@@ -73,7 +73,7 @@ def test_errors_of_operators_have_their_kinds(shop: Path, monkeypatch: pytest.Mo
     assert found["error_kind"] == "execution" and "name" not in found["error"].partition(":")[0]
 
     def full(_: OptimizedQuery) -> Iterator[RecordBatch]:
-        with operator_errors("hash_join"):
+        with operator_errors("hash_join", str):
             raise MemoryError
         yield
 
