@@ -22,7 +22,7 @@ from optimizer.settings import Settings
 from tests.search.graphs import SHAPES, edges_of, graph_query
 from tests.search.planning import new_search
 from tests.search.random_settings import optimum
-from tests.search.stored_tables import SHOP, catalog, table
+from tests.search.stored_tables import SHOP, STAR
 
 CHAIN = "select count(*) from a join b on a.k = b.k join c on b.j = c.j join d on c.y = d.y"
 
@@ -146,14 +146,6 @@ def test_outer_joins() -> None:
     assert has_order(explained(sql, join_order="(a d) (b c)"), read_join_order("(a d) (b c)"))
     with pytest.raises(SettingsError, match=r"the left join needs \{a\} on one side and \{b, c\} on the other"):
         explained(sql, join_order="(a b) c")
-
-
-STAR = catalog(
-    table("s", 100000, {"i": 100, "j": 50, "k": 20}),
-    table("a", 1000, {"i": 1000, "j": 50, "k": 10}, key="i"),
-    table("b", 500, {"j": 500, "k": 30}, key="j"),
-    table("c", 30, {"k": 30}),
-)
 
 
 @pytest.mark.parametrize("kind", ["semi join", "anti join", "left join", "join"])

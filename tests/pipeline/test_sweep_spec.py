@@ -16,6 +16,7 @@ from experiments.pipeline.sweep.problems import Problems, SpecError
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError
 from optimizer.toml_places import Places
+from tests.unit.test_plugins import FREE, HEAD
 
 
 def plan_of(text: str, base: Path = Path()) -> SweepPlan:
@@ -271,21 +272,9 @@ def test_a_plan_is_read_back_as_it_was(tmp_path: Path) -> None:
         read_plan(tmp_path)
 
 
-PLUGIN = """
-from planscope.plugin import cost_model
-
-@cost_model
-class Free:
-    name = "free"
-    def local(self, op, delivered, output, inputs): return 0.0
-    def least(self, op, output, inputs): return 0.0
-    def lower_bound(self, op, output, inputs, leaves): return 0.0
-"""
-
-
 def test_plug_ins_of_a_sweep(tmp_path: Path) -> None:
     """Named beside the specification, in the settings of all items; a run with another text of them is another run."""
-    (tmp_path / "mine.py").write_text(PLUGIN)
+    (tmp_path / "mine.py").write_text(HEAD + FREE)
     text = """
     [sweep]
     queries = ["chain/3"]
@@ -299,7 +288,7 @@ def test_plug_ins_of_a_sweep(tmp_path: Path) -> None:
     assert {tuple(variant.settings["plugins"]) for variant in plan.variants} == {(str(tmp_path / "mine.py"),)}
     assert measure(plan.items[0])[0]["cost"] == 0.0
     assert SweepPlan.from_dict(json.loads(json.dumps(plan.as_dict()))).run == plan.run
-    (tmp_path / "mine.py").write_text(PLUGIN + "# changed\n")
+    (tmp_path / "mine.py").write_text(HEAD + FREE + "# changed\n")
     assert plan_of(text, tmp_path).run != plan.run
     (tmp_path / "mine.py").write_text("1 / 0\n")
     assert "mine.py, line 1: ZeroDivisionError" in mistakes(text, tmp_path)

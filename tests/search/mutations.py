@@ -20,8 +20,9 @@ from optimizer.search.search import Search
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
+from tests.search.independent.options import MERGE
 from tests.search.planning import new_search, recomputed_cost
-from tests.search.random_settings import MERGE, Options, optimum_of
+from tests.search.random_settings import Options, optimum_of
 
 MOST_TASKS = 30_000  # of a search of four relations; one that takes more goes round in circles
 

@@ -11,11 +11,10 @@ from optimizer.stats.estimator import Estimator
 from tests.search.graphs import GraphQuery
 from tests.search.independent.cheapest import JOINS, Cheapest
 from tests.search.independent.knowledge import Key
+from tests.search.independent.options import MERGE, MODES
 
-MODES = ("none", "dominance", "upper", "lower", "both")
 SEEDS = ("none", "greedy", "linearized", "best")
 ENUMERATIONS = ("rules", "rules_b0", "partition", "adaptive", "left_deep")
-MERGE = "join_to_merge_join"
 
 Options = dict[str, Any]
 

@@ -27,3 +27,9 @@ SHOP = catalog(
     table("c", 50, {"j": 50, "y": 7}, key="j"),
     table("d", 7, {"y": 7}, key="y"),
 )
+STAR = catalog(
+    table("s", 100000, {"i": 100, "j": 50, "k": 20}),
+    table("a", 1000, {"i": 1000, "j": 50, "k": 10}, key="i"),
+    table("b", 500, {"j": 500, "k": 30}, key="j"),
+    table("c", 30, {"k": 30}),
+)

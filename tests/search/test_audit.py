@@ -29,9 +29,10 @@ from optimizer.search.tasks import optimize_inputs
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from tests.search.graphs import SHAPES, graph_query
+from tests.search.independent.options import HASH, MERGE, MODES
 from tests.search.mutations import plant, too_high
 from tests.search.planning import new_search, plan
-from tests.search.random_settings import MERGE, MODES, random_loose_settings, random_settings
+from tests.search.random_settings import random_loose_settings, random_settings
 from tests.search.stored_tables import catalog, table
 from tests.search.test_memo import Bench
 
@@ -125,7 +126,6 @@ def test_what_a_spent_budget_left_is_sound(budget: int) -> None:
         assert not search.counters.proven
 
 
-HASH = "join_to_hash_join"
 TABLES: list[dict[str, Any]] = [
     {},
     {"pruning": "none", "disable": (MERGE,)},

@@ -23,17 +23,16 @@ from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
 from tests.search.graphs import graph_query
+from tests.search.independent.options import HASH, LOOP, MERGE, MODES
 from tests.search.planning import new_search, plan, recomputed_cost
 from tests.search.snapshot import snapshot
 
-JOINS = ("join_to_hash_join", "join_to_merge_join", "join_to_nested_loop_join")
 
-
-@pytest.mark.parametrize("mode", ["none", "dominance", "upper", "lower", "both"])
+@pytest.mark.parametrize("mode", MODES)
 def test_a_goal_that_nobody_can_meet_is_impossible(mode: str) -> None:
     """S5: no plan is a status of its own, not a winner of infinite cost; T11: the message names the group and the rules."""
     query = graph_query("chain", 3, 5)
-    search = new_search(query, Settings(pruning=mode, disable=JOINS, enumeration="rules"))
+    search = new_search(query, Settings(pruning=mode, disable=(HASH, MERGE, LOOP), enumeration="rules"))
     with pytest.raises(
         NoPlan, match=r"group \d+ \(join\) has no implementation\ndisabled rules: join_to_hash_join, join_to_merge"
     ):
@@ -60,7 +59,7 @@ def test_an_order_without_an_enforcer() -> None:
     assert missed
 
 
-MODES = (
+SETTINGS = (
     {},
     {"enumeration": "rules"},
     {"seed": "none"},
@@ -84,7 +83,7 @@ def test_the_first_plan_takes_few_tasks(graph: str) -> None:
     assert Optimizer(open_data("joingraph"), settings).optimize(resolve_sql(graph)).search.tasks < 200
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SETTINGS)
 def test_every_budget_ends_with_a_complete_plan(mode: dict[str, str]) -> None:
     """S22, S23: after 1, 2, 3 … tasks there is a complete plan; it is called proven only when nothing was left out."""
     query = graph_query("cycle", 5, 4)

@@ -40,10 +40,10 @@ from optimizer.search.tasks.optimize_group import OptimizeGroup
 from optimizer.search.tasks.optimize_inputs import OptimizeInputs
 from optimizer.search.tasks.optimize_mexpr import OptimizeMExpr
 from tests.search import test_audit, test_dead_ends, test_memo, test_trait_plans
+from tests.search.independent.options import HASH, MERGE
 from tests.search.mutations import Override, Query, noticed, plant, random_query, too_high
-from tests.search.random_settings import MERGE, Options
+from tests.search.random_settings import Options
 
-HASH = "join_to_hash_join"
 RULES: Options = {"enumeration": "rules", "seed": "none"}
 LIMITS: Options = {**RULES, "pruning": "upper"}
 ON_DEMAND: Options = {**RULES, "exploration": "on_demand"}

@@ -21,10 +21,10 @@ from optimizer.search.extract import extract
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
+from tests.search.independent.options import MODES
 from tests.search.planning import new_search, plan, recomputed_cost
 from tests.search.random_settings import (
     ENUMERATIONS,
-    MODES,
     SEEDS,
     Options,
     optimum,

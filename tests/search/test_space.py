@@ -30,10 +30,10 @@ from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from tests.search.counted_setting import counted_search
 from tests.search.graphs import SHAPES, graph_query
+from tests.search.independent.options import MODES
 from tests.search.planning import plan, recomputed_cost
 
 RULES = {"enumeration": "rules"}  # joins as the memo's own expressions
-MODES = ("none", "dominance", "upper", "lower", "both")
 SMALL = [(shape, n, seed) for shape in SHAPES for n, seed in ((2, 0), (2, 3), (3, 0), (3, 1), (3, 2), (3, 5), (4, 1))]
 
 

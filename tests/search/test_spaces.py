@@ -14,7 +14,7 @@ from optimizer.pipeline import Optimizer
 from optimizer.rules.transform.semi_join_to_inner_on_key import SemiJoinToInner
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
-from tests.search.stored_tables import catalog, table
+from tests.search.stored_tables import STAR, catalog, table
 
 SMALL_GROUPS = catalog(
     table("b", 19000, {"j": 10400, "k": 40}), table("c", 264, {"j": 33}), table("a", 300, {"i": 300, "j": 100, "k": 30})
@@ -31,12 +31,6 @@ STAR_OF_GROUPS = catalog(
 )
 GROUPED_TWICE = catalog(table("a", 100000, {"j": 52, "k": 864}), table("b", 5000, {"k": 169}), table("c", 50, {"k": 10}))
 MERGED = catalog(table("a", 5000, {"j": 2500, "k": 50}), table("b", 5000, {"i": 5000, "j": 5000, "k": 2000}, key="i"))
-STAR = catalog(
-    table("s", 100000, {"i": 100, "j": 50, "k": 20}),
-    table("a", 1000, {"i": 1000, "j": 50, "k": 10}, key="i"),
-    table("b", 500, {"j": 500, "k": 30}, key="j"),
-    table("c", 30, {"k": 30}),
-)
 DISTINCT_BELOW = catalog(
     table("a", 80000, {"i": 8000, "j": 2000, "k": 2300}), table("b", 4000, {"j": 3000}), table("c", 200, {"j": 110})
 )

@@ -14,7 +14,6 @@ from optimizer.dataset import open_dataset
 from tests.reference.compare import assert_same_bag, rows_of
 
 ROWS = 3000
-NONE: tuple[int, int] = (0, 0)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from optimizer.catalog.table import Catalog, Table, TableColumn
 from optimizer.sql.bind import bind
 from tests.unit.sql.world import World, make_world
 
-_TYPES = {
+COLUMNS = {
     "i1": pa.int8(),
     "i2": pa.int16(),
     "i4": pa.int32(),
@@ -43,14 +43,14 @@ l_shipinstruct s, l_shipmode s, l_comment s
 """
 _T = "a i4, b i4, s s, d d, n n5, f f8, ts ts, bo bo"
 _U = "a i8, c i4"
-EVERY_TYPE = ", ".join(f"{name} {name}" for name in _TYPES)
+EVERY_TYPE = ", ".join(f"{name} {name}" for name in COLUMNS)
 
 Bind = Callable[[str], BoundQuery]
 
 
 def _columns(text: str, nullable: bool) -> tuple[TableColumn, ...]:
     pairs = (part.split() for part in text.split(", "))
-    return tuple(TableColumn(name, _TYPES[type], nullable) for name, type in pairs)
+    return tuple(TableColumn(name, COLUMNS[type], nullable) for name, type in pairs)
 
 
 def make_catalog() -> Catalog:

@@ -5,41 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from optimizer.algebra.types import type_name
 from optimizer.catalog.table import Catalog
 from optimizer.errors import PlanscopeError, Unsupported
 from optimizer.sql.bind import bind
+from tests.unit.sql.conftest import COLUMNS
 
-COLUMNS = {
-    "i1": "TINYINT",
-    "i2": "SMALLINT",
-    "i4": "INTEGER",
-    "i8": "BIGINT",
-    "f4": "FLOAT",
-    "f8": "DOUBLE",
-    "n5": "DECIMAL(5,2)",
-    "n": "DECIMAL(15,2)",
-    "n38": "DECIMAL(38,10)",
-    "s": "VARCHAR",
-    "d": "DATE",
-    "ts": "TIMESTAMP",
-    "bo": "BOOLEAN",
-}
 CONSTANTS = ("1", "300", "70000", "5000000000", "-1", "1.5", "0.05", "1e0")
 FORMS = ("coalesce({}, {})", "case when bo then {} else {} end", "greatest({}, {})", "{} < {}", "{} = {}")
 FUNCTIONS = ("sum", "min", "max", "count", "abs", "round", "floor", "ceil", "sqrt", "exp", "upper", "year")
 TYPES = ("int", "bigint", "tinyint", "double", "real", "decimal", "decimal(10,3)", "varchar", "text", "boolean")
-NUMBERS = (*(name for name, type in COLUMNS.items() if name[0] in "ifn"), *CONSTANTS)
+NUMBERS = (*(name for name in COLUMNS if name[0] in "ifn"), *CONSTANTS)
 EVERYTHING = (*COLUMNS, *CONSTANTS)
 
 
 @pytest.fixture(scope="module")
 def oracle() -> Iterator[duckdb.DuckDBPyConnection]:
     connection = duckdb.connect()
-    connection.execute(f"create table every_type ({', '.join(f'{name} {type}' for name, type in COLUMNS.items())})")
-    connection.execute("insert into every_type(i4) values (null)")
+    connection.register("every_type", pa.table({name: pa.nulls(1, type) for name, type in COLUMNS.items()}))
     yield connection
     connection.close()
 
@@ -103,9 +89,7 @@ def test_meeting(form: str, oracle: duckdb.DuckDBPyConnection, catalog: Catalog)
     assert_types(oracle, catalog, [form.format(a, b) for a, b in pairs])
 
 
-@pytest.mark.parametrize(
-    "function", ["sum", "min", "max", "count", "abs", "round", "floor", "ceil", "sqrt", "exp", "upper", "year"]
-)
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_functions(function: str, oracle: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     arguments = [a for a in EVERYTHING if not (function == "sqrt" and a == "-1")]
     assert_types(oracle, catalog, [f"{function}({a})" for a in arguments])
