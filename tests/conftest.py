@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
@@ -40,6 +40,17 @@ def duckdb_tables(folder: Path, tables: Mapping[str, str]) -> duckdb.DuckDBPyCon
         connection.execute(f"create table {name} as {sql}")
         pq.write_table(connection.table(name).to_arrow_table(), folder / f"{name}.parquet")
     return connection
+
+
+def quick_and_slow(quick: Iterable[object], slow: Iterable[object]) -> list[object]:
+    """Values of a parametrization, tuples where it has several names; the second ones only in slow runs."""
+    each = (value if isinstance(value, tuple) else (value,) for value in slow)
+    return [*quick, *(pytest.param(*values, marks=pytest.mark.slow) for values in each)]
+
+
+def blocks(start: int, stop: int, size: int) -> list[range]:
+    """The numbers from `start` up to `stop` in ranges of `size`."""
+    return [range(first, first + size) for first in range(start, stop, size)]
 
 
 def _columns(table: Table) -> str:

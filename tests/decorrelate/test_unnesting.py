@@ -19,6 +19,7 @@ from optimizer.decorrelate.quick import quick
 from optimizer.decorrelate.value_generator import ValueGenerator
 from optimizer.rules.interface import RuleContext
 from optimizer.settings import DEFAULTS
+from tests.conftest import blocks, quick_and_slow
 from tests.decorrelate.random_applies import RandomApplies
 from tests.reference.naive import run
 
@@ -65,16 +66,9 @@ def check_unnested(seed: int) -> int:
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("block", range(8))
-def test_unnested_trees_have_the_same_rows(block: int) -> None:
-    assert sum(map(check_unnested, range(block * 100, block * 100 + 100))) >= 100
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(10))
-def test_many_unnested_trees_have_the_same_rows(block: int) -> None:
-    for seed in range(10_000 + block * 1000, 11_000 + block * 1000):
-        check_unnested(seed)
+@pytest.mark.parametrize("seeds", quick_and_slow(blocks(0, 800, 100), blocks(10_000, 20_000, 1000)), ids=str)
+def test_unnested_trees_have_the_same_rows(seeds: range) -> None:
+    assert sum(map(check_unnested, seeds)) >= len(seeds)
 
 
 @pytest.mark.parametrize("block", range(4))

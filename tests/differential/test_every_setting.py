@@ -13,7 +13,7 @@ import pytest
 
 from executor import Session
 from tests.cases import read
-from tests.conftest import duckdb_tables
+from tests.conftest import duckdb_tables, quick_and_slow
 from tests.reference.compare import Row, assert_same_bag, rows_of
 
 TABLES = {
@@ -77,15 +77,11 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("i", range(len(WAYS)), ids=lambda i: str(WAYS[i]))
-def test_rows_do_not_depend_on_settings(i: int, expected: tuple[Path, dict[str, list[Row]]]) -> None:
-    """Every way with one of the spaces, every space with some of the ways."""
-    _try_queries(expected, [{**SPACES[i % len(SPACES)], **WAYS[i]}])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS, ids=str)
-def test_rows_do_not_depend_on_any_two_settings(way: dict[str, Any], expected: tuple[Path, dict[str, list[Row]]]) -> None:
-    _try_queries(expected, [{**space, **way} for space in SPACES])
+@pytest.mark.parametrize("among", quick_and_slow(["one space"], ["every space"]))
+def test_rows_do_not_depend_on_settings(i: int, among: str, expected: tuple[Path, dict[str, list[Row]]]) -> None:
+    """Every way with one of the spaces, every space with some of the ways; and any two of them."""
+    spaces = SPACES if among == "every space" else [SPACES[i % len(SPACES)]]
+    _try_queries(expected, [{**space, **WAYS[i]} for space in spaces])
 
 
 @pytest.mark.few(4)

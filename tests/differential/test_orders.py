@@ -41,6 +41,7 @@ from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.search.extract import extract, give_groups
 from optimizer.settings import Settings
 from optimizer.stats.relation import RelationStats
+from tests.conftest import blocks, quick_and_slow
 from tests.reference.compare import OrderKey, assert_result, assert_sorted, rows_of
 from tests.reference.props import assert_props_hold
 
@@ -456,16 +457,16 @@ def attempt(make: Callable[[int], Data], number: int, ranges: bool = False) -> N
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("part", range(4))
-def test_orders(sorted_data: Callable[[int], Data], part: int) -> None:
-    for number in range(15 * part, 15 * part + 15):
+@pytest.mark.parametrize("numbers", quick_and_slow(blocks(0, 60, 15), blocks(60, 2220, 270)), ids=str)
+def test_orders(sorted_data: Callable[[int], Data], numbers: range) -> None:
+    for number in numbers:
         attempt(sorted_data, number)
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("part", range(2))
-def test_orders_of_joins_on_ranges(sorted_data: Callable[[int], Data], part: int) -> None:
-    for number in range(20 * part, 20 * part + 20):
+@pytest.mark.parametrize("numbers", quick_and_slow(blocks(0, 40, 20), blocks(40, 1040, 250)), ids=str)
+def test_orders_of_joins_on_ranges(sorted_data: Callable[[int], Data], numbers: range) -> None:
+    for number in numbers:
         attempt(sorted_data, number, ranges=True)
 
 
@@ -488,20 +489,6 @@ def test_orders_that_were_missed_once(sorted_data: Callable[[int], Data], number
 def test_right_rows_that_are_to_stay_grouped(sorted_data: Callable[[int], Data], number: int) -> None:
     """Nested loops sorted them by a range's column once, where groups were asked for and no order."""
     attempt(sorted_data, number, ranges=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(8))
-def test_many_orders(sorted_data: Callable[[int], Data], part: int) -> None:
-    for number in range(60 + 270 * part, 60 + 270 * part + 270):
-        attempt(sorted_data, number)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_many_orders_of_joins_on_ranges(sorted_data: Callable[[int], Data], part: int) -> None:
-    for number in range(40 + 250 * part, 40 + 250 * part + 250):
-        attempt(sorted_data, number, ranges=True)
 
 
 def test_the_list_of_grouping_keys_has_no_order(sorted_data: Callable[[int], Data]) -> None:

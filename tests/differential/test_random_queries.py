@@ -26,6 +26,7 @@ from executor.session import Session
 from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError, InternalError, NoPlan, PlanscopeError, SqlError
 from optimizer.sql.bind import bind
+from tests.conftest import quick_and_slow
 from tests.differential.datasets import POOL, Dataset, dataset
 from tests.differential.join_queries import join_queries, raising_join_queries
 from tests.differential.queries import Query, failing_queries, queries
@@ -63,9 +64,8 @@ TWICE_THE_SAME = st.builds(
 COMMON_PARTS = st.builds(lambda own, each: {**each, "common_parts": own}, st.sampled_from(("always", "cost")), ANY_WAY)
 
 
-QUICK, QUICK_PARTS = 300, 3
 MANY, PARTS = int(os.environ.get("PLANSCOPE_FUZZ_QUERIES", "20000")), 40
-TWICE, MANY_TWICE = 20, 1000
+RANDOM = quick_and_slow(((part, 100) for part in range(3)), ((1000 + part, MANY // PARTS) for part in range(PARTS)))
 
 
 class Engines:
@@ -95,25 +95,14 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
     return functools.cache(lambda index: Engines(dataset(root, index)))
 
 
-@pytest.mark.parametrize("part", range(QUICK_PARTS))
-def test_random_queries(pool: Callable[[int], Engines], part: int) -> None:
-    try_queries(pool, seed_number=part, count=QUICK // QUICK_PARTS)
+@pytest.mark.parametrize(("seed_number", "count"), RANDOM)
+def test_random_queries(pool: Callable[[int], Engines], seed_number: int, count: int) -> None:
+    try_queries(pool, seed_number, count)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(PARTS))
-def test_many_random_queries(pool: Callable[[int], Engines], part: int) -> None:
-    try_queries(pool, seed_number=1000 + part, count=MANY // PARTS)
-
-
-def test_queries_with_a_part_twice(pool: Callable[[int], Engines]) -> None:
-    try_queries(pool, 2000, TWICE, TWICE_THE_SAME, COMMON_PARTS)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(2))
-def test_many_queries_with_a_part_twice(pool: Callable[[int], Engines], part: int) -> None:
-    try_queries(pool, 2001 + part, MANY_TWICE // 2, TWICE_THE_SAME, COMMON_PARTS)
+@pytest.mark.parametrize(("seed_number", "count"), quick_and_slow([(2000, 20)], [(2001, 500), (2002, 500)]))
+def test_queries_with_a_part_twice(pool: Callable[[int], Engines], seed_number: int, count: int) -> None:
+    try_queries(pool, seed_number, count, TWICE_THE_SAME, COMMON_PARTS)
 
 
 def try_queries(

@@ -23,6 +23,7 @@ from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.errors import PlanscopeError
 from optimizer.plan_space.of_search import full_space
+from tests.conftest import quick_and_slow
 from tests.differential.datasets import POOL, dataset
 from tests.differential.queries import Query, queries
 from tests.differential.test_random_queries import assert_agrees
@@ -96,7 +97,11 @@ def sampler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sampler]:
     return Sampler(tmp_path_factory.mktemp("datasets"))
 
 
-def sample_queries(sampler: Sampler, seed_number: int, count: int, plans: int) -> int:
+MANY = ((100 + part, 60, 6, 110) for part in range(5))
+
+
+@pytest.mark.parametrize(("seed_number", "count", "plans", "least"), quick_and_slow([(1, 20, 4, 30)], MANY))
+def test_sampled_plans_of_random_queries(sampler: Sampler, seed_number: int, count: int, plans: int, least: int) -> None:
     before = sampler.ran
 
     @seed(seed_number)
@@ -106,17 +111,7 @@ def sample_queries(sampler: Sampler, seed_number: int, count: int, plans: int) -
         sampler.check(query, index, number, plans)
 
     every_plan_agrees()
-    return sampler.ran - before
-
-
-def test_sampled_plans_of_random_queries(sampler: Sampler) -> None:
-    assert sample_queries(sampler, 1, count=20, plans=4) > 30
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(5))
-def test_many_sampled_plans_of_random_queries(sampler: Sampler, part: int) -> None:
-    assert sample_queries(sampler, 100 + part, count=60, plans=6) > 110
+    assert sampler.ran - before > least
 
 
 @pytest.mark.parametrize(

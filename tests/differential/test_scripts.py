@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import quick_and_slow
 from tests.differential.scripts.judge import Outcome
 from tests.differential.scripts.suite import Result, run_folder, table
 
@@ -67,14 +68,8 @@ def check(suite: str, settings: dict[str, Any] | None = None) -> None:
     assert outcomes(table(found)) == outcomes(known), "pytest --rewrite tests/differential/test_scripts.py lists what changed"
 
 
-@pytest.mark.parametrize("suite", QUICK)
+@pytest.mark.parametrize("suite", quick_and_slow(QUICK, SLOW))
 def test_scripts(suite: str) -> None:
-    check(suite)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("suite", SLOW)
-def test_long_scripts(suite: str) -> None:
     check(suite)
 
 

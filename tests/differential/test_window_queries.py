@@ -24,6 +24,7 @@ from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError
 from optimizer.plan_space.of_search import full_space
 from optimizer.sql.bind import bind
+from tests.conftest import quick_and_slow
 from tests.differential.window_queries import DDL, NUMBERS, TYPES, WindowQueries, table
 from tests.reference.compare import Row, assert_same_bag, assert_same_kinds, assert_same_list, rows_of
 from tests.reference.naive import run_query
@@ -91,26 +92,15 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> list[Engines]:
     return [Engines(root / str(n), n, rows, ORDERS[n % len(ORDERS)]) for n, rows in enumerate(sizes)]
 
 
-def run_queries(engines: list[Engines], seed: int, count: int, inverted: bool = False) -> None:
+MANY = [(3, 80, False), *((100 + part, 500, part == 7) for part in range(8))]
+
+
+@pytest.mark.parametrize(("seed", "count", "inverted"), quick_and_slow([(1, 80, False), (2, 40, True)], MANY))
+def test_random_window_queries(engines: list[Engines], seed: int, count: int, inverted: bool) -> None:
+    """`inverted`: frames that end before they start too, where DuckDB goes wrong."""
     queries, random = WindowQueries(seed, inverted), Random(seed)
     for _ in range(count):
         random.choice([engines[0], *engines[1:] * 4]).check(queries.text(), random, duckdb_too=not inverted)
-
-
-@pytest.mark.few(2)
-@pytest.mark.parametrize("part", range(2))
-def test_random_window_queries(engines: list[Engines], part: int) -> None:
-    run_queries(engines, 1 + 2 * part, 80)
-
-
-def test_frames_that_end_before_they_start(engines: list[Engines]) -> None:
-    run_queries(engines, 2, 40, inverted=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(8))
-def test_many_random_window_queries(engines: list[Engines], part: int) -> None:
-    run_queries(engines, 100 + part, 500, inverted=part == 7)
 
 
 def test_types_are_duckdbs(engines: list[Engines]) -> None:

@@ -14,6 +14,7 @@ from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.conflicts import Edge, Rule, TreeOperator, conflicts, detect, settle
 from optimizer.joins.graph import Relations, subsets
 from optimizer.joins.operator_tree import operators_of
+from tests.conftest import quick_and_slow
 from tests.joins.bags import (
     ANTI,
     FULL,
@@ -102,27 +103,23 @@ def cd_b(operators: Sequence[TreeOperator]) -> list[Edge]:
     return [settle(b, {Rule(c.when, c.then): None for c in conflicts(b, operators)}) for b in operators]
 
 
-def compare_with_closure(seeds: range, style: Style) -> int:
+STYLES = {"pairs": SIMPLE, "wide": WIDE, "outer": Style(kinds=(INNER, LEFT, LEFT, FULL))}
+MANY = ((style, range(1000, 6000), 10_000) for style in STYLES)
+
+
+@pytest.mark.parametrize(
+    ("style", "seeds", "least"), quick_and_slow([("pairs", range(250), 600), ("wide", range(250), 600)], MANY), ids=str
+)
+def test_plans_are_the_closure(style: str, seeds: range, least: int) -> None:
     total = 0
     for seed in seeds:
         random = Random(seed)
         n = random.choice([3, 4, 5, 6, 6])
-        tree, operators = initial(random_tree(random, n, style))
+        tree, operators = initial(random_tree(random, n, STYLES[style]))
         expected = closure(operators, tree)
         assert plans(detect(operators), n) == expected, f"tree {seed} of style {style}: {tree}"
         total += len(expected)
-    return total
-
-
-@pytest.mark.parametrize("style", [SIMPLE, WIDE], ids=["pairs", "wide"])
-def test_plans_are_the_closure(style: Style) -> None:
-    assert compare_with_closure(range(250), style) > 600
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("style", [SIMPLE, WIDE, Style(kinds=(INNER, LEFT, LEFT, FULL))], ids=["pairs", "wide", "outer"])
-def test_plans_are_the_closure_of_many_trees(style: Style) -> None:
-    assert compare_with_closure(range(1000, 6000), style) > 10_000
+    assert total > least
 
 
 def test_weaker_detectors_are_sound_and_miss_plans() -> None:

@@ -18,6 +18,7 @@ from optimizer.joins import reorderability
 from optimizer.joins.graph import Relations, subsets
 from optimizer.joins.region import JoinRegion, RegionJoin
 from optimizer.joins.reorderability import Condition, Rejects
+from tests.conftest import quick_and_slow
 from tests.joins.bags import (
     ANTI,
     FULL,
@@ -147,14 +148,11 @@ STYLES = {"pairs": SIMPLE, "wide": WIDE, "wild": WILD, "inner": INNER_ONLY}
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_every_split_gives_the_same_rows(style: str) -> None:
-    assert sum(check(seed, STYLES[style], 3) for seed in range(250)) > 3000
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("style", STYLES)
-def test_every_split_of_many_trees_gives_the_same_rows(style: str) -> None:
-    assert sum(check(seed, STYLES[style], 6) for seed in range(1000, 4000)) > 100_000
+@pytest.mark.parametrize(
+    ("seeds", "databases", "least"), quick_and_slow([(range(250), 3, 3000)], [(range(1000, 4000), 6, 100_000)]), ids=str
+)
+def test_every_split_gives_the_same_rows(style: str, seeds: range, databases: int, least: int) -> None:
+    assert sum(check(seed, STYLES[style], databases) for seed in seeds) > least
 
 
 WRONG: list[tuple[str, JoinKind, JoinKind, Condition]] = [

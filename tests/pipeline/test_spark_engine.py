@@ -14,6 +14,7 @@ from experiments.workloads.queries import built_in_queries
 from optimizer.catalog.table import Catalog
 from optimizer.cost.spark import SparkCost
 from optimizer.errors import ExecutionError
+from tests.conftest import quick_and_slow
 from tests.processes import wait_until
 from tests.reference.compare import assert_result, rows_of
 from tests.spark.conftest import shared_tpch
@@ -37,6 +38,7 @@ TWICE = """with t as (select o_custkey k, sum(o_totalprice) s from orders group 
            select a.k, a.s, (select count(*) from t b where b.s > a.s) above from t a where a.k < 20 order by a.s desc"""
 ALIKE = """select n_name, count(*) n, max(c_acctbal) from customer join nation on c_nationkey = n_nationkey
            where exists (select 1 from orders where o_custkey = c_custkey) group by n_name"""
+NAMES = {TWICE: "twice", ALIKE: "alike", "select 1 + 1": "no table"}
 
 
 def test_the_hash_is_sparks_own(spark: SparkSession) -> None:
@@ -46,17 +48,15 @@ def test_the_hash_is_sparks_own(spark: SparkSession) -> None:
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("sql", ["tpch/q03", TWICE, ALIKE, "select 1 + 1"], ids=["q03", "twice", "alike", "no table"])
+@pytest.mark.parametrize(
+    "sql",
+    quick_and_slow(["tpch/q03", *NAMES], (query.name for query in built_in_queries() if query.name.startswith("tpch/"))),
+    ids=NAMES.get,
+)
 def test_rows(shared_tpch: Catalog, spark: SparkSession, sql: str) -> None:
     settings = {"cost_model": "spark", "ctes": "spool"}
     there = Session(shared_tpch, settings, engine=Moving(spark, tasks=5)).sql(sql).table
     assert_result(rows_of(Session(shared_tpch, settings).sql(sql).table), rows_of(there), ())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [query.name for query in built_in_queries() if query.name.startswith("tpch/")])
-def test_tpch(shared_tpch: Catalog, spark: SparkSession, name: str) -> None:
-    test_rows(shared_tpch, spark, name)
 
 
 def test_operators_are_counted(shared_tpch: Catalog, spark: SparkSession) -> None:

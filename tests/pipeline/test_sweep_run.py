@@ -116,16 +116,10 @@ def test_results_that_are_not_complete_or_not_the_plan_s_are_refused(tmp_path: P
 
 
 @pytest.mark.slow
-def test_a_killed_sweep_goes_on_where_it_stopped(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kill_and_resume(spark, tmp_path, monkeypatch, items=60, kill_after=20)
-
-
-@pytest.mark.slow
-def test_2000_items_killed_halfway(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kill_and_resume(spark, tmp_path, monkeypatch, items=2016, kill_after=1000)
-
-
-def kill_and_resume(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, items: int, kill_after: int) -> None:
+@pytest.mark.parametrize(("items", "kill_after"), [(60, 20), (2016, 1000)])
+def test_a_killed_sweep_goes_on_where_it_stopped(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, items: int, kill_after: int
+) -> None:
     """Kills the driver of a sweep by SIGKILL once so many items were begun, goes on with it here, and compares the rows with
     those of an uninterrupted sweep."""
     out, plan, log = tmp_path / "killed", plan_of(items), tmp_path / LOG

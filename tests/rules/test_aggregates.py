@@ -28,6 +28,7 @@ from optimizer.plan_space.of_search import full_space
 from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.settings import Settings
 from tests.cases import read
+from tests.conftest import quick_and_slow
 from tests.golden import tables
 from tests.reference.compare import assert_same_bag, rows_of
 from tests.reference.naive import run_query
@@ -105,17 +106,8 @@ def aggregated(shape: str, n: int, seed: int) -> GraphQuery:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_pruning_changes_no_cost(shape: str) -> None:
-    compare_pruning_modes(shape, 3, range(5))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
-def test_pruning_changes_no_cost_of_many(shape: str) -> None:
-    compare_pruning_modes(shape, 4, range(100, 116))
-
-
-def compare_pruning_modes(shape: str, most: int, seeds: range) -> None:
+@pytest.mark.parametrize(("most", "seeds"), quick_and_slow([(3, range(5))], [(4, range(100, 116))]), ids=str)
+def test_pruning_changes_no_cost(shape: str, most: int, seeds: range) -> None:
     for seed in seeds:
         costs = {}
         for pruning in ("none", "upper", "lower", "both"):

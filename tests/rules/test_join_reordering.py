@@ -6,6 +6,7 @@ The rules are tried on random trees in the mode `rules`, where they alone make t
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from optimizer.catalog.table import Catalog
 from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.search.search import Search
 from optimizer.settings import Settings
+from tests.conftest import blocks, quick_and_slow
 from tests.rules.closure import closure, plan_of, plans_of_memo
 from tests.rules.equivalence import assert_groups_are_equivalent
 from tests.rules.join_trees import JoinTree, join_tree
@@ -50,24 +52,19 @@ def test_all_expressions_of_a_group_give_the_same_rows(n: int) -> None:
         assert all(fired[rule] for rule in (*RULES, *SEMI_TO_INNER)), f"a rule was not tried: {fired}"
 
 
-@pytest.mark.parametrize("n", [3, 4, 5, 6])
-def test_the_plans_are_those_of_the_closure(n: int) -> None:
+FEW = (((n,), range(60), (100, 50)) for n in (3, 4, 5, 6))
+MANY = (((4, 5, 6), seeds, (80,)) for seeds in blocks(1000, 1500, 100))
+
+
+@pytest.mark.parametrize(("sizes", "seeds", "shares"), quick_and_slow(FEW, MANY), ids=str)
+def test_the_plans_are_those_of_the_closure(sizes: tuple[int, ...], seeds: range, shares: tuple[int, ...]) -> None:
     """The rules and join_commute find every tree of the core search space, and no other."""
-    for seed in range(60):
-        for strict in (100, 50):
-            tree = join_tree(n, seed, strict=strict)
-            search, root = explored(tree, disable=(*OTHERS, *SEMI_TO_INNER))
-            assert plans_of_memo(search.memo, root) == closure(plan_of(tree.query.tree)), f"seed {seed}, strict {strict}"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(5))
-def test_the_plans_are_those_of_the_closure_of_many(part: int) -> None:
-    for seed in range(1000 + part * 100, 1100 + part * 100):
-        for n in (4, 5, 6):
-            tree = join_tree(n, seed, strict=80)
-            search, root = explored(tree, disable=(*OTHERS, *SEMI_TO_INNER))
-            assert plans_of_memo(search.memo, root) == closure(plan_of(tree.query.tree)), f"{n} relations, seed {seed}"
+    for n, seed, strict in product(sizes, seeds, shares):
+        tree = join_tree(n, seed, strict=strict)
+        search, root = explored(tree, disable=(*OTHERS, *SEMI_TO_INNER))
+        assert plans_of_memo(search.memo, root) == closure(plan_of(tree.query.tree)), (
+            f"{n} relations, seed {seed}, strict {strict}"
+        )
 
 
 def test_exploration_ends() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from random import Random
 
 import pytest
@@ -50,6 +50,7 @@ from optimizer.prepass.rules.outer_join_to_anti import OuterJoinToAnti
 from optimizer.prepass.rules.single_join_to_left import SingleJoinToLeft
 from optimizer.rules.interface import RewriteRule, RuleContext
 from optimizer.settings import Settings
+from tests.conftest import quick_and_slow
 from tests.reference.compare import assert_same_bag
 from tests.reference.naive import run
 from tests.rules.dependent_trees import INT, Trees, database
@@ -93,10 +94,23 @@ def assert_same_rows(before: Tree, after: Tree, trees: Trees, seed: int, databas
         assert_same_bag([tuple(r[c] for c in ids) for r in expected], [tuple(r[c] for c in ids) for r in actual])
 
 
-@pytest.mark.parametrize("program", [OWN, PROGRAM], ids=["push_down", "whole program"])
-def test_random_trees_keep_their_rows(program: tuple[Batch, ...]) -> None:
-    fired = rules_that_keep_rows(program, [*range(1000), 1362] if program is OWN else range(500))  # 1362 fires join_connect
-    if program is OWN:
+PROGRAMS = quick_and_slow(
+    [("push_down", [*range(1000), 1362]), ("whole program", range(500))],  # 1362 fires join_connect
+    [("push_down", range(1000, 6000)), ("whole program", range(1000, 6000))],
+)
+
+
+@pytest.mark.parametrize(("program", "seeds"), PROGRAMS, ids=lambda value: value if isinstance(value, str) else len(value))
+def test_random_trees_keep_their_rows(program: str, seeds: Sequence[int]) -> None:
+    fired: Counter[str] = Counter()
+    for seed in seeds:
+        trees, before = random_tree(seed, 3 if seed % 3 else 4)
+        rewritten = run_program(OWN if program == "push_down" else PROGRAM, before, RuleContext(trees.columns, Settings()))
+        assert rewritten.converged, f"seed {seed} does not come to an end"
+        fired.update(firing.rule for firing in rewritten.firings)
+        fired.update(f"{firing.rule} {join.name}" for firing in rewritten.firings for join in joins(firing.before)[:1])
+        assert_same_rows(before, rewritten.tree, trees, seed)
+    if program == "push_down":
         wanted = [rule.name for batch in OWN for rule in batch.rules]
         wanted += [f"filter_push_join {join.name}" for join in (Join, MarkJoin, SingleJoin, Apply)]
         wanted += [f"join_push_condition {join.name}" for join in (Join, MarkJoin, SingleJoin)]
@@ -138,31 +152,13 @@ def places(root: Tree, rule: RewriteRule) -> list[Tree]:
     return [tree for tree in postorder(root) if isinstance(tree, Tree) and fits(tree, rule.pattern)]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("program", [OWN, PROGRAM], ids=["push_down", "whole program"])
-def test_many_random_trees_keep_their_rows(program: tuple[Batch, ...]) -> None:
-    rules_that_keep_rows(program, range(1000, 6000))
-
-
 def joins(root: Node) -> list[AnyJoin]:
     """The operator of a tree or of its input, where that is a join."""
     assert isinstance(root, Tree)
     return [tree.op for tree in (root, *root.inputs) if isinstance(tree, Tree) and isinstance(tree.op, AnyJoin)]
 
 
-def rules_that_keep_rows(program: tuple[Batch, ...], seeds: Iterable[int]) -> Counter[str]:
-    fired: Counter[str] = Counter()
-    for seed in seeds:
-        trees, before = random_tree(seed, 3 if seed % 3 else 4)
-        rewritten = run_program(program, before, RuleContext(trees.columns, Settings()))
-        assert rewritten.converged, f"seed {seed} does not come to an end"
-        fired.update(firing.rule for firing in rewritten.firings)
-        fired.update(f"{firing.rule} {join.name}" for firing in rewritten.firings for join in joins(firing.before)[:1])
-        assert_same_rows(before, rewritten.tree, trees, seed)
-    return fired
-
-
-@pytest.mark.parametrize("seeds", [range(10_000, 10_150), pytest.param(range(10_150, 12_000), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", quick_and_slow([range(10_000, 10_150)], [range(10_150, 12_000)]))
 def test_every_firing_by_itself_keeps_the_rows(seeds: range) -> None:
     """A rule that is wrong may be made up for by another one; so each firing is compared on its own."""
     for seed in seeds:

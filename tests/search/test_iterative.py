@@ -39,6 +39,7 @@ from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
+from tests.conftest import quick_and_slow
 from tests.golden import tables
 from tests.golden.test_golden import FILES, read
 from tests.reference.compare import assert_same_bag, rows_of
@@ -64,6 +65,7 @@ OTHER_SPACES = (
 )
 GRAPHS = [(shape, n, seed) for shape in SHAPES for n in range(2, 5) for seed in range(20, 26)]
 GRAPHS += [(shape, 5, seed) for shape in ("chain", "star", "cycle") for seed in range(20, 24)]  # others: slow brute force
+MANY_GRAPHS = [(shape, 4 + seed % 2, seed) for shape in SHAPES for seed in range(30, 50)]
 
 
 def iterative(query: GraphQuery, **settings: object) -> tuple[Search, Goal]:
@@ -81,15 +83,8 @@ def assert_consistent(search: Search, goal: Goal) -> None:
     assert again == pytest.approx(goal.best_cost, rel=1e-9)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(30, 50))
-@pytest.mark.parametrize("shape", SHAPES)
-def test_it_finds_the_optimum_of_many(shape: str, seed: int) -> None:
-    test_it_finds_the_optimum(shape, 4 + seed % 2, seed)
-
-
 @pytest.mark.few(4)
-@pytest.mark.parametrize(("shape", "n", "seed"), GRAPHS)
+@pytest.mark.parametrize(("shape", "n", "seed"), quick_and_slow(GRAPHS, MANY_GRAPHS))
 def test_it_finds_the_optimum(shape: str, n: int, seed: int) -> None:
     """Same cost as the task stack and as the brute force, half of the queries with a required order."""
     query = graph_query(shape, n, seed)

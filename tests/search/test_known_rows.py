@@ -31,6 +31,7 @@ from optimizer.stats.estimator import Estimator
 from optimizer.stats.injected import Injected
 from optimizer.stats.perturbed import Perturbed
 from optimizer.stats.relation import RelationStats
+from tests.conftest import quick_and_slow
 from tests.differential.datasets import POOL, dataset
 from tests.differential.join_queries import join_queries
 from tests.differential.queries import Query, queries
@@ -127,32 +128,17 @@ def assert_true(session: Session, sql: str) -> None:
 PICKED = (3, 5, 7, 9, 10, 13, 16, 18, 21)
 
 
-@pytest.mark.parametrize("number", PICKED)
+@pytest.mark.parametrize("number", quick_and_slow(PICKED, (n for n in range(1, 23) if n not in PICKED)))
 def test_plans_of_tpch(tpch: Catalog, number: int) -> None:
-    assert_true(Session(tpch, {"estimator": "true"}), resolve_sql(f"tpch/q{number:02}"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [n for n in range(1, 23) if n not in PICKED])
-def test_plans_of_other_tpch_queries(tpch: Catalog, number: int) -> None:
     """In 17 a count takes seconds: eager aggregation groups the pairs of two tables that only an inequality links."""
     assert_true(Session(tpch, {"estimator": "true"}), resolve_sql(f"tpch/q{number:02}"))
-
-
-def test_plans_of_random_queries(tmp_path_factory: pytest.TempPathFactory) -> None:
-    true_in_random_queries(tmp_path_factory.mktemp("random"), 0, 15)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(5))
-def test_plans_of_many_random_queries(tmp_path_factory: pytest.TempPathFactory, part: int) -> None:
-    true_in_random_queries(tmp_path_factory.mktemp("random"), 100 + part, 300)
 
 
 VARIANTS = ({}, {}, {"prepass": False}, {"enumeration": "rules"}, {"decorrelate": "none"}, {"driver": "iterative"})
 
 
-def true_in_random_queries(root: Path, number: int, count: int) -> None:
+@pytest.mark.parametrize(("number", "count"), quick_and_slow([(0, 15)], [(100 + part, 300) for part in range(5)]))
+def test_plans_of_random_queries(tmp_path: Path, number: int, count: int) -> None:
     catalogs: dict[int, Catalog] = {}
 
     @seed(number)
@@ -164,7 +150,7 @@ def true_in_random_queries(root: Path, number: int, count: int) -> None:
     )
     def true(query: Query, index: int, variant: dict[str, object]) -> None:
         if index not in catalogs:
-            catalogs[index] = open_dataset(dataset(root, index).folder)
+            catalogs[index] = open_dataset(dataset(tmp_path, index).folder)
         try:
             bind(query.sql, catalogs[index])
         except SqlError:

@@ -20,6 +20,7 @@ from optimizer.memo.goal import Status
 from optimizer.search.extract import extract
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
+from tests.conftest import blocks, quick_and_slow
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
 from tests.search.independent.options import MODES
 from tests.search.planning import new_search, plan, recomputed_cost
@@ -76,17 +77,15 @@ def case_of(number: int) -> tuple[str, int, int]:
     return shape, min(n, 4) if shape == "clique" and number % 10 else n, number
 
 
-CASES = [case_of(number) for number in range(1000)]
-
-
 def test_there_are_a_thousand_goals() -> None:
     """Of all shapes, half of them with a required order, and with every value of every setting."""
-    assert len(set(CASES)) == 1000
-    assert {shape for shape, _, _ in CASES} == set(SHAPES)
-    assert {n for _, n, _ in CASES} == set(range(2, 8))
-    ordered = sum(1 for shape, n, number in CASES if graph_query(shape, n, number).order.collation)
+    cases = [case_of(number) for number in range(1000)]
+    assert len(set(cases)) == 1000
+    assert {shape for shape, _, _ in cases} == set(SHAPES)
+    assert {n for _, n, _ in cases} == set(range(2, 8))
+    ordered = sum(1 for shape, n, number in cases if graph_query(shape, n, number).order.collation)
     assert 400 < ordered < 600
-    drawn = [random_settings(Random(f"{shape}/{n}/{number}")) for shape, n, number in CASES]
+    drawn = [random_settings(Random(f"{shape}/{n}/{number}")) for shape, n, number in cases]
     for name, values in (
         ("pruning", MODES),
         ("seed", SEEDS),
@@ -97,17 +96,10 @@ def test_there_are_a_thousand_goals() -> None:
 
 
 @pytest.mark.few(18)
-@pytest.mark.parametrize("batch", range(0, len(CASES), 10))
-def test_random_settings_find_the_optimum(batch: int) -> None:
+@pytest.mark.parametrize("numbers", quick_and_slow(blocks(0, 1000, 10), blocks(1000, 3000, 100)), ids=str)
+def test_random_settings_find_the_optimum(numbers: range) -> None:
     """Random join graphs under random settings; a failure names the query and the settings."""
-    for case in CASES[batch : batch + 10]:
-        check(*case)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(1000, 3000, 100))
-def test_random_settings_find_the_optimum_of_many(batch: int) -> None:
-    for number in range(batch, batch + 100):
+    for number in numbers:
         check(*case_of(number))
 
 

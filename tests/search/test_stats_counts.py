@@ -22,6 +22,7 @@ from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.true import TrueRows
+from tests.conftest import quick_and_slow
 
 CARDINALITIES = Path(experiments.workloads.__file__).parent / "stats" / "true_cardinalities.parquet"
 WITHOUT_ROWS = {"c", "ph"}
@@ -49,29 +50,21 @@ def counter(stats: Catalog) -> RowCounter:
     return RowCounter(row_counter(stats)._run)
 
 
-def sub_plans_are_exact(stats: Catalog, counter: RowCounter, names: list[str]) -> int:
-    """How many were compared."""
+@pytest.mark.parametrize(("step", "exact"), quick_and_slow([(12, 99)], [(1, 1105)]))
+def test_true_counts(stats: Catalog, counter: RowCounter, step: int, exact: int) -> None:
     compared = 0
-    for name in names:
+    for name in list(published())[::step]:
         with_rows = [(aliases, rows) for aliases, rows in published()[name] if not aliases & WITHOUT_ROWS]
         estimator: Callable[..., Estimator] = lambda catalog, columns: TrueRows(catalog, columns, counter)  # noqa: E731
         query = Optimizer(stats, Settings(disable=(WHOLE,)), estimator=estimator).optimize(resolve_sql(f"stats/{name}"))
         sub_plans = SubPlans(query)
         assert {aliases: sub_plans.rows(aliases) for aliases, _ in with_rows} == dict(with_rows), name
         compared += len(with_rows)
-    return compared
+    assert compared == exact
 
 
-def test_true_counts_of_some_queries(stats: Catalog, counter: RowCounter) -> None:
-    assert sub_plans_are_exact(stats, counter, list(published())[::12]) > 30
-
-
-@pytest.mark.slow
-def test_true_counts_of_all_queries(stats: Catalog, counter: RowCounter) -> None:
-    assert sub_plans_are_exact(stats, counter, list(published())) == 1105
-
-
-def injected_alone(stats: Catalog, names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("step", quick_and_slow([6], [1]))
+def test_injected_cardinalities_are_all_that_queries_need(stats: Catalog, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*args: object, **kwargs: object) -> float:
         raise AssertionError("asked for an estimate")
 
@@ -80,19 +73,10 @@ def injected_alone(stats: Catalog, names: list[str], monkeypatch: pytest.MonkeyP
     for module in ("estimator", "filtered", "region"):
         monkeypatch.setattr(f"optimizer.stats.{module}.selectivity", refused, raising=False)
         monkeypatch.setattr(f"optimizer.stats.{module}.conjunction_selectivity", refused, raising=False)
-    for name in names:
+    for name in list(published())[::step]:
         settings = Settings(estimator="injected", injected=f"{CARDINALITIES}:{name}", disable=(WHOLE, *EAGER))
         query = Session(stats, settings).optimize(resolve_sql(f"stats/{name}"))
         known = {rows for _, rows in published()[name]}
         joins = [node for node in query.plan.walk() if node.op.name.endswith("_join")]
         assert all(node.rows in known for node in joins)
         assert joins[0].rows == dict(published()[name])[max((aliases for aliases, _ in published()[name]), key=len)]
-
-
-def test_injected_cardinalities_are_all_that_some_queries_need(stats: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    injected_alone(stats, list(published())[::6], monkeypatch)
-
-
-@pytest.mark.slow
-def test_injected_cardinalities_are_all_that_every_query_needs(stats: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    injected_alone(stats, list(published()), monkeypatch)

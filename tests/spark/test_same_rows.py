@@ -16,6 +16,7 @@ from experiments.workloads.data import open_data
 from experiments.workloads.queries import built_in_queries, resolve_sql
 from optimizer.catalog.table import Catalog
 from optimizer.errors import NoPlan
+from tests.conftest import quick_and_slow
 from tests.differential.datasets import dataset
 from tests.differential.test_random_queries import ANY_WAY, STATEMENTS, TWICE_THE_SAME, Engines, try_queries
 from tests.reference.compare import assert_result, rows_of
@@ -86,11 +87,6 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
     return functools.cache(lambda index: InTasks(dataset(root, index), index))
 
 
-def test_random_queries(pool: Callable[[int], Engines]) -> None:
-    try_queries(pool, 4000, 40, QUERIES, ANY_WAY)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(8))
-def test_many_random_queries(pool: Callable[[int], Engines], part: int) -> None:
-    try_queries(pool, 4001 + part, 400, QUERIES, ANY_WAY)
+@pytest.mark.parametrize(("seed_number", "count"), quick_and_slow([(4000, 40)], [(4001 + part, 400) for part in range(8)]))
+def test_random_queries(pool: Callable[[int], Engines], seed_number: int, count: int) -> None:
+    try_queries(pool, seed_number, count, QUERIES, ANY_WAY)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.conftest import quick_and_slow
 from tests.differential.correlated.engines import METHODS, Engines, Failed, assert_rows
 from tests.differential.correlated.matrix import (
     FORMS,
@@ -43,15 +44,10 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Engines:
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_all_bags_at_once(name: str, engines: Engines) -> None:
+@pytest.mark.parametrize("by", quick_and_slow(["one method"], ["every method"]))
+def test_all_bags_at_once(name: str, by: str, engines: Engines) -> None:
     number = list(QUESTIONS).index(name)
-    ask(QUESTIONS[name], engines, (METHODS[number % len(METHODS)],))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_all_bags_by_every_method(name: str, engines: Engines) -> None:
-    ask(QUESTIONS[name], engines, METHODS)
+    ask(QUESTIONS[name], engines, METHODS if by == "every method" else (METHODS[number % len(METHODS)],))
 
 
 @pytest.mark.few(3)

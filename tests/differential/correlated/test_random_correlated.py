@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
+from tests.conftest import quick_and_slow
 from tests.differential.correlated.engines import METHODS, Engines, Failed, assert_agree, assert_rows, engines_over
 from tests.differential.correlated.generator import Query, correlated_queries
 from tests.differential.correlated.tables import DATASETS
@@ -26,19 +27,12 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
     return functools.cache(lambda number: engines_over(root, number))
 
 
+PARTS = quick_and_slow(((part, 10) for part in range(4)), ((1000 + part, 255) for part in range(6)))
+
+
 @pytest.mark.few(2)
-@pytest.mark.parametrize("part", range(4))
-def test_random_queries(pool: Callable[[int], Engines], part: int) -> None:
-    try_queries(pool, seed_number=part, count=10)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(6))
-def test_many_random_queries(pool: Callable[[int], Engines], part: int) -> None:
-    try_queries(pool, seed_number=1000 + part, count=255)
-
-
-def try_queries(pool: Callable[[int], Engines], seed_number: int, count: int) -> None:
+@pytest.mark.parametrize(("seed_number", "count"), PARTS)
+def test_random_queries(pool: Callable[[int], Engines], seed_number: int, count: int) -> None:
     @seed(seed_number)
     @settings(max_examples=count, deadline=None, database=None, print_blob=False, suppress_health_check=list(HealthCheck))
     @given(correlated_queries(), st.integers(0, DATASETS - 1))

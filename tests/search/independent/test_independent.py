@@ -12,6 +12,7 @@ from optimizer.catalog.table import Catalog
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.rules.implement import join_to_merge_join
 from optimizer.settings import Settings
+from tests.conftest import blocks, quick_and_slow
 from tests.search.independent.__main__ import main
 from tests.search.independent.check import Tally, brute_force
 from tests.search.independent.knowledge import Key, Known
@@ -20,13 +21,10 @@ from tests.search.independent.queries import random_query
 from tests.search.independent.replay import replayed
 from tests.search.stored_tables import catalog, table
 
-FEW, BATCH = 120, 20
-MANY, CHUNK = 10_000, 100
 
-
-def checked(first: int, after: int, runs: int) -> Tally:
+def checked(numbers: range, runs: int) -> Tally:
     tally = Tally()
-    for number in range(first, after):
+    for number in numbers:
         tally.add(number, runs)
     assert not tally.faults, "\n".join(map(str, tally.faults))
     assert tally.not_covered <= 1 + tally.queries / 10  # a query in twenty on average
@@ -34,9 +32,9 @@ def checked(first: int, after: int, runs: int) -> Tally:
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("first", range(0, FEW, BATCH))
-def test_plans_are_the_cheapest(first: int) -> None:
-    checked(first, first + BATCH, 1)
+@pytest.mark.parametrize("numbers", quick_and_slow(blocks(0, 120, 20), blocks(120, 10_120, 100)), ids=str)
+def test_plans_are_the_cheapest(numbers: range) -> None:
+    checked(numbers, 1)
 
 
 FOUND = {
@@ -80,13 +78,7 @@ FOUND = {
 @pytest.mark.few(3)
 @pytest.mark.parametrize("number", FOUND, ids=FOUND.get)
 def test_plans_that_were_missed_once(number: int) -> None:
-    checked(number, number + 1, 2)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(FEW, FEW + MANY, CHUNK))
-def test_plans_of_many_queries_are_the_cheapest(first: int) -> None:
-    checked(first, first + CHUNK, 1)
+    checked(range(number, number + 1), 2)
 
 
 def test_queries_have_all_that_decides_orders() -> None:

@@ -29,6 +29,7 @@ from optimizer.memo.memo import Memo
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.settings import DEFAULTS, Settings
 from optimizer.stats.upper_bound import UpperBound, whole
+from tests.conftest import quick_and_slow
 from tests.differential.correlated.engines import Engines, engines_over
 from tests.differential.correlated.generator import correlated_queries
 from tests.differential.correlated.tables import DATASETS
@@ -88,18 +89,13 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], tuple[Cata
     return made
 
 
-def test_every_group_of_random_queries(pool: Callable[[int], tuple[Catalog, Tables]]) -> None:
-    assert try_queries(pool, 5, 90) > 400
+FEW_OR_MANY = quick_and_slow([(5, 90, 400)], ((100 + part, 500, 2000) for part in range(8)))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(8))
-def test_every_group_of_many_random_queries(pool: Callable[[int], tuple[Catalog, Tables]], part: int) -> None:
-    assert try_queries(pool, 100 + part, 500) > 2_000
-
-
-def try_queries(pool: Callable[[int], tuple[Catalog, Tables]], seed_number: int, count: int) -> int:
-    """How many groups were compared with the truth."""
+@pytest.mark.parametrize(("seed_number", "count", "least"), FEW_OR_MANY)
+def test_every_group_of_random_queries(
+    pool: Callable[[int], tuple[Catalog, Tables]], seed_number: int, count: int, least: int
+) -> None:
     checked = []
 
     @seed(seed_number)
@@ -113,7 +109,7 @@ def try_queries(pool: Callable[[int], tuple[Catalog, Tables]], seed_number: int,
             checked.append(assert_bounds_hold(planned, tables))
 
     bounds_hold()
-    return sum(checked)
+    assert sum(checked) > least
 
 
 @pytest.fixture(scope="module")
@@ -122,17 +118,13 @@ def correlated(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engi
     return functools.cache(lambda number: engines_over(root, number))
 
 
-def test_every_group_of_correlated_queries(correlated: Callable[[int], Engines]) -> None:
-    assert try_correlated(correlated, 6, 30) > 100
+FEW_OR_MANY_CORRELATED = quick_and_slow([(6, 30, 100)], ((200 + part, 200, 600) for part in range(8)))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(8))
-def test_every_group_of_many_correlated_queries(correlated: Callable[[int], Engines], part: int) -> None:
-    assert try_correlated(correlated, 200 + part, 200) > 600
-
-
-def try_correlated(correlated: Callable[[int], Engines], seed_number: int, count: int) -> int:
+@pytest.mark.parametrize(("seed_number", "count", "least"), FEW_OR_MANY_CORRELATED)
+def test_every_group_of_correlated_queries(
+    correlated: Callable[[int], Engines], seed_number: int, count: int, least: int
+) -> None:
     checked = []
 
     @seed(seed_number)
@@ -145,7 +137,7 @@ def try_correlated(correlated: Callable[[int], Engines], seed_number: int, count
             checked.append(assert_bounds_hold(planned, engines.data.tables))
 
     bounds_hold()
-    return sum(checked)
+    assert sum(checked) > least
 
 
 def plan(catalog: Catalog, changed: Settings, sql: str) -> OptimizedQuery | None:

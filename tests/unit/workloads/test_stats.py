@@ -18,6 +18,7 @@ from optimizer.catalog.source import open_source
 from optimizer.catalog.table import Catalog
 from optimizer.errors import CatalogError, SqlError
 from optimizer.sql.schema import parse_schema
+from tests.conftest import quick_and_slow
 
 FOLDER = Path(__file__).parent.parent.parent.parent / "experiments" / "workloads"
 SHARED = FOLDER.parent.parent.parent / "shared" / "workloads"
@@ -92,18 +93,8 @@ def test_unknown_workload() -> None:
         true_cardinalities("tpch")
 
 
-@pytest.mark.parametrize("number", RUNNABLE[:4])
+@pytest.mark.parametrize("number", quick_and_slow(RUNNABLE[:4], RUNNABLE[4:]))
 def test_queries_give_the_counts(stats: Catalog, number: str) -> None:
-    check_count(stats, number)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", RUNNABLE[4:])
-def test_more_queries_give_the_counts(stats: Catalog, number: str) -> None:
-    check_count(stats, number)
-
-
-def check_count(stats: Catalog, number: str) -> None:
     counted = true_cardinalities("stats")[f"stats/{number}"]
     found = Session(stats).sql(resolve_sql(f"stats/{number}")).table
     assert found.column(0).to_pylist() == [counted[max(counted, key=len)]]
