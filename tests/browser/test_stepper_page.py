@@ -176,14 +176,8 @@ def test_splits_that_the_table_cut(show):
     page = show(stepper_page(trace.events), f"#e={first}")
     assert page.locator("table.sum tr").count() == 3 and "its own cost" not in page.locator("table.sum").inner_text()
     check_sentences(page, trace.events)
-
-
-def test_a_set_that_became_a_group_is_itself_where_it_was_weighed(show):
-    trace = Trace()
-    trace.header("a join graph", {}, "digest")
-    plan(graph_query("star", 6, 3), trace, region="table")
     at = [event for event in trace.events if event["kind"] == "prune" and "left" in event][-1]
-    page = show(stepper_page(trace.events), f"#e={at['seq']}")
+    page = show(stepper_page(trace.events), f"#e={at['seq']}")  # of a set that became a group later
     assert page.locator(".use").count() > 0 and "G-" not in page.locator(".use").first.inner_text()
 
 

@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor.session import Session
-from experiments.workloads.queries import built_in_queries, resolve_sql
 from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
@@ -25,7 +24,6 @@ from optimizer.sql.bind import bind
 from tests.reference.compare import assert_same_bag, rows_of
 
 ROWS = 300
-TPCH = [query.name for query in built_in_queries() if query.name.startswith("tpch/")]
 
 
 @pytest.fixture(scope="module")
@@ -134,11 +132,6 @@ def test_nested_subqueries_have_the_same_rows(method: str, chain: Catalog) -> No
         middle = int((a + 2) % ROWS >= inner)
         expected.append((a, int((a + 1) % ROWS >= middle)))
     assert_same_bag(expected, rows)
-
-
-@pytest.mark.parametrize("name", TPCH)
-def test_no_apply_stays_in_tpch(name: str, tpch: Catalog) -> None:
-    assert applies(unnested(resolve_sql(name), tpch)) == 0
 
 
 SAID = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 from math import inf
+from typing import Any
 
 import pytest
 
@@ -27,15 +28,18 @@ from tests.search.independent.options import HASH, LOOP, MERGE, MODES
 from tests.search.planning import new_search, plan, recomputed_cost
 from tests.search.snapshot import snapshot
 
+WITHOUT_PLAN = [({"pruning": mode, "enumeration": "rules"}, "join") for mode in MODES]
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_goal_that_nobody_can_meet_is_impossible(mode: str) -> None:
+
+@pytest.mark.parametrize(
+    ("settings", "kind"), [*WITHOUT_PLAN, ({"driver": "iterative", "budget_tasks": 1}, "join_graph")], ids=str
+)
+def test_a_goal_that_nobody_can_meet_is_impossible(settings: dict[str, Any], kind: str) -> None:
     """S5: no plan is a status of its own, not a winner of infinite cost; T11: the message names the group and the rules."""
     query = graph_query("chain", 3, 5)
-    search = new_search(query, Settings(pruning=mode, disable=(HASH, MERGE, LOOP), enumeration="rules"))
-    with pytest.raises(
-        NoPlan, match=r"group \d+ \(join\) has no implementation\ndisabled rules: join_to_hash_join, join_to_merge"
-    ):
+    search = new_search(query, Settings(disable=(HASH, MERGE, LOOP), **settings))
+    said = rf"group \d+ \({kind}\) has no implementation\ndisabled rules: join_to_hash_join, join_to_merge"
+    with pytest.raises(NoPlan, match=said):
         search.run(query.tree, query.order)
     assert search.root is not None
     assert (search.root.status, search.root.way) == (Status.IMPOSSIBLE, None)
@@ -59,7 +63,7 @@ def test_an_order_without_an_enforcer() -> None:
     assert missed
 
 
-SETTINGS = (
+SETTINGS: tuple[dict[str, Any], ...] = (
     {},
     {"enumeration": "rules"},
     {"seed": "none"},

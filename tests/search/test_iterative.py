@@ -20,7 +20,6 @@ from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.cost.arrow import ArrowCost
 from optimizer.dataset import open_dataset
-from optimizer.errors import NoPlan
 from optimizer.figures import Figures
 from optimizer.iterative.importance import CEILING, importances
 from optimizer.iterative.search import Iterative, IterativeSearch
@@ -356,12 +355,6 @@ def test_a_region_too_large_to_search_has_a_greedy_order() -> None:
     assert not search.counters.proven
     assert "connected subgraphs" in search.counters.heuristic
     assert_consistent(search, goal)
-
-
-def test_a_search_without_a_plan_says_why() -> None:
-    joins = ("join_to_hash_join", "join_to_merge_join", "join_to_nested_loop_join")
-    with pytest.raises(NoPlan, match="has no implementation"):
-        iterative(graph_query("chain", 3, 1), disable=joins, budget_tasks=1)
 
 
 @pytest.mark.parametrize("settings", [{}, {"enumeration": "rules"}], ids=str)

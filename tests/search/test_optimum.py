@@ -111,30 +111,19 @@ def test_random_settings_find_the_optimum_of_dense_graphs(number: int) -> None:
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize(("number", "n", "cost_model"), [(0, 4, "arrow"), (1, 5, "arrow"), (0, 5, "c_out"), (1, 5, "c_out")])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_mode_finds_the_optimum(shape: str, number: int) -> None:
-    """The same query under every pruning mode with every seed, with join spaces and without."""
-    query = graph_query(shape, 4 if shape == "clique" else 4 + number, number)
+def test_every_mode_finds_the_optimum(shape: str, number: int, n: int, cost_model: str) -> None:
+    """The same query under every pruning mode with every seed, with join spaces and without. Under C_out many plans tie (S10:
+    ties must not lose every plan) and many local costs are zero."""
+    query = graph_query(shape, 4 if shape == "clique" else n, number)
+    ways: list[Options] = [{}]
+    ways += [{"seed": seed, "expand_joins": expand, "rule_order": number} for seed in ("none", "best") for expand in (0, 5)]
     costs = {}
-    for mode, seed, expand in product(MODES, ("none", "best"), (0, 5)):
-        search, goal = plan(query, pruning=mode, seed=seed, expand_joins=expand, rule_order=number)
-        costs[mode, seed, expand] = goal.best_cost
-    expected = optimum(query, search.cost)
-    assert costs == pytest.approx(dict.fromkeys(costs, expected), rel=1e-9)
-
-
-@pytest.mark.few(3)
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("shape", SHAPES)
-def test_c_out_optimum(shape: str, seed: int) -> None:
-    """Under C_out many plans tie (S10: ties must not lose every plan) and many local costs are zero."""
-    query = graph_query(shape, 4 if shape == "clique" else 5, seed)
-    costs = {}
-    for mode in MODES:
-        search, goal = plan(query, pruning=mode, cost_model="c_out")
-        costs[mode] = goal.best_cost
-    assert costs == pytest.approx(dict.fromkeys(MODES, optimum(query, search.cost)), rel=1e-9)
+    for mode, way in product(MODES, ways):
+        search, goal = plan(query, pruning=mode, cost_model=cost_model, **way)
+        costs[mode, *way.values()] = goal.best_cost
+    assert costs == pytest.approx(dict.fromkeys(costs, optimum(query, search.cost)), rel=1e-9)
 
 
 LIMITED: list[Options] = [
