@@ -19,7 +19,6 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from executor.session import Session
@@ -31,6 +30,7 @@ from tests.differential.datasets import POOL, Dataset, dataset
 from tests.differential.join_queries import join_queries, raising_join_queries
 from tests.differential.queries import Query, failing_queries, queries
 from tests.differential.variants import variants
+from tests.examples import try_examples
 from tests.reference.compare import Row, assert_result, assert_same_kinds, rows_of
 from tests.reference.naive import run_query
 
@@ -112,13 +112,8 @@ def try_queries(
     statements: st.SearchStrategy[Query] = STATEMENTS,
     ways: st.SearchStrategy[dict[str, Any]] = ANY_WAY,
 ) -> None:
-    @seed(seed_number)
-    @settings(max_examples=count, deadline=None, database=None, print_blob=False, suppress_health_check=list(HealthCheck))
-    @given(statements, st.integers(0, POOL - 1), ways)
-    def engines_agree(query: Query, index: int, variant: dict[str, Any]) -> None:
-        compare_engines(pool(index), query, variant)
-
-    engines_agree()
+    strategies = (statements, st.integers(0, POOL - 1), ways)
+    try_examples(lambda query, index, way: compare_engines(pool(index), query, way), seed_number, count, *strategies)
 
 
 def compare_engines(engines: Engines, query: Query, variant: dict[str, Any]) -> None:

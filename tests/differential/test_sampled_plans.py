@@ -13,7 +13,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from executor.session import Session
@@ -28,6 +27,7 @@ from tests.differential.datasets import POOL, dataset
 from tests.differential.queries import Query, queries
 from tests.differential.test_random_queries import assert_agrees
 from tests.differential.test_tpch import ORDERS, query_text
+from tests.examples import try_examples
 from tests.reference.compare import rows_of
 
 RULES = {"enumeration": "rules"}
@@ -103,14 +103,8 @@ MANY = ((100 + part, 60, 6, 110) for part in range(5))
 @pytest.mark.parametrize(("seed_number", "count", "plans", "least"), quick_and_slow([(1, 20, 4, 30)], MANY))
 def test_sampled_plans_of_random_queries(sampler: Sampler, seed_number: int, count: int, plans: int, least: int) -> None:
     before = sampler.ran
-
-    @seed(seed_number)
-    @settings(max_examples=count, deadline=None, database=None, print_blob=False, suppress_health_check=list(HealthCheck))
-    @given(queries(), st.integers(0, POOL - 1), st.integers(0, 2**32))
-    def every_plan_agrees(query: Query, index: int, number: int) -> None:
-        sampler.check(query, index, number, plans)
-
-    every_plan_agrees()
+    strategies = (queries(), st.integers(0, POOL - 1), st.integers(0, 2**32))
+    try_examples(lambda query, index, number: sampler.check(query, index, number, plans), seed_number, count, *strategies)
     assert sampler.ran - before > least
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, reject, seed, settings
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from executor import Session
@@ -35,6 +35,7 @@ from tests.conftest import quick_and_slow
 from tests.differential.datasets import POOL, dataset
 from tests.differential.join_queries import join_queries
 from tests.differential.queries import Query, queries
+from tests.examples import try_examples
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
 from tests.search.planning import new_search
 
@@ -141,13 +142,6 @@ VARIANTS = ({}, {}, {"prepass": False}, {"enumeration": "rules"}, {"decorrelate"
 def test_plans_of_random_queries(tmp_path: Path, number: int, count: int) -> None:
     catalogs: dict[int, Catalog] = {}
 
-    @seed(number)
-    @settings(max_examples=count, deadline=None, database=None, print_blob=False, suppress_health_check=list(HealthCheck))
-    @given(
-        st.booleans().flatmap(lambda joins: join_queries() if joins else queries()),
-        st.integers(0, POOL - 1),
-        st.sampled_from(VARIANTS),
-    )
     def true(query: Query, index: int, variant: dict[str, object]) -> None:
         if index not in catalogs:
             catalogs[index] = open_dataset(dataset(tmp_path, index).folder)
@@ -157,7 +151,8 @@ def test_plans_of_random_queries(tmp_path: Path, number: int, count: int) -> Non
             reject()  # DuckDB refuses it too, which test_random_queries looks at
         assert_true(Session(catalogs[index], {"estimator": "true", **variant}), query.sql)
 
-    true()
+    statements = st.booleans().flatmap(lambda joins: join_queries() if joins else queries())
+    try_examples(true, number, count, statements, st.integers(0, POOL - 1), st.sampled_from(VARIANTS))
 
 
 # -- counts are kept ----------------------------------------------------------------------------------------------------------

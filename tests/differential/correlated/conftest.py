@@ -1,6 +1,9 @@
-"""All engines over the rich dataset."""
+"""All engines over the datasets, made on first use."""
 
 from __future__ import annotations
+
+import functools
+from collections.abc import Callable
 
 import pytest
 
@@ -9,5 +12,12 @@ from tests.differential.correlated.tables import RICH_DATA
 
 
 @pytest.fixture(scope="session")
-def engines(tmp_path_factory: pytest.TempPathFactory) -> Engines:
-    return engines_over(tmp_path_factory.mktemp("rich"), RICH_DATA)
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
+    root = tmp_path_factory.mktemp("correlated")
+    return functools.cache(lambda number: engines_over(root, number))
+
+
+@pytest.fixture(scope="session")
+def engines(pool: Callable[[int], Engines]) -> Engines:
+    """Over the rich dataset."""
+    return pool(RICH_DATA)

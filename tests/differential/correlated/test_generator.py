@@ -7,11 +7,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import Phase
 from hypothesis import strategies as st
 
 from tests.differential.correlated.generator import Query, correlated_queries
 from tests.differential.correlated.tables import DATASETS, dataset
+from tests.examples import try_examples
 
 COUNT = 400
 SEEDS = (1, 2, 3)
@@ -34,23 +35,17 @@ def test_queries_are_valid_varied_and_mostly_not_empty(tmp_path: Path) -> None:
     connections = [dataset(tmp_path, i).connect() for i in range(DATASETS)]
     seen: Counter[str] = Counter()
 
+    def look_at(query: Query, index: int) -> None:
+        seen["queries"] += 1
+        seen.update(query.used)
+        try:
+            seen["with rows"] += bool(connections[index].execute(query.sql).fetchall())
+            seen["accepted"] += 1
+        except duckdb.Error:
+            pass
+
     for number in SEEDS:
-
-        @seed(number)
-        @settings(
-            max_examples=COUNT, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
-        )
-        @given(correlated_queries(), st.integers(0, DATASETS - 1))
-        def look_at(query: Query, index: int) -> None:
-            seen["queries"] += 1
-            seen.update(query.used)
-            try:
-                seen["with rows"] += bool(connections[index].execute(query.sql).fetchall())
-                seen["accepted"] += 1
-            except duckdb.Error:
-                pass
-
-        look_at()
+        try_examples(look_at, number, COUNT, correlated_queries(), st.integers(0, DATASETS - 1), phases=[Phase.generate])
     assert seen["queries"] >= len(SEEDS) * COUNT * 0.9
     assert seen["accepted"] >= seen["queries"] * 0.85
     assert seen["with rows"] >= seen["queries"] * 0.45

@@ -6,7 +6,6 @@ rest is for the slow tests.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,19 +15,13 @@ import pytest
 from optimizer.errors import SqlError
 from optimizer.sql.bind import bind
 from tests.cases import Case, numbered, params, read
-from tests.differential.correlated.engines import METHODS, Engines, Failed, assert_agree, assert_rows, engines_over
+from tests.differential.correlated.engines import METHODS, Engines, Failed, assert_agree, assert_rows
 from tests.differential.correlated.tables import EMPTY_INNER, EMPTY_OUTER, ONE_ROW, RICH_DATA
 
 OTHERS = (EMPTY_INNER, EMPTY_OUTER, 4, 5, ONE_ROW, 7)
 HERE = Path(__file__).parent
 PITFALLS = read(HERE / "pitfalls.cases", "naive", "raises", "refused")
 ANSWERED = [case for case in PITFALLS if "refused" not in case.marks] + read(HERE / "named_bugs.cases")
-
-
-@pytest.fixture(scope="session")
-def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
-    root: Path = tmp_path_factory.mktemp("correlated")
-    return functools.cache(lambda number: engines_over(root, number))
 
 
 @pytest.mark.few(2)

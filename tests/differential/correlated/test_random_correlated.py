@@ -7,53 +7,32 @@ failure shows the smallest query found, its data as SQL.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from tests.conftest import quick_and_slow
-from tests.differential.correlated.engines import METHODS, Engines, Failed, assert_agree, assert_rows, engines_over
+from tests.differential.correlated.engines import METHODS, Engines, Failed, assert_agree, assert_rows
 from tests.differential.correlated.generator import Query, correlated_queries
 from tests.differential.correlated.tables import DATASETS
+from tests.examples import try_examples
 
-
-@pytest.fixture(scope="session")
-def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
-    root: Path = tmp_path_factory.mktemp("random_correlated")
-    return functools.cache(lambda number: engines_over(root, number))
-
-
+EXAMPLES = (correlated_queries(), st.integers(0, DATASETS - 1))
 PARTS = quick_and_slow(((part, 10) for part in range(4)), ((1000 + part, 255) for part in range(6)))
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("seed_number", "count"), PARTS)
 def test_random_queries(pool: Callable[[int], Engines], seed_number: int, count: int) -> None:
-    @seed(seed_number)
-    @settings(max_examples=count, deadline=None, database=None, print_blob=False, suppress_health_check=list(HealthCheck))
-    @given(correlated_queries(), st.integers(0, DATASETS - 1))
-    def engines_agree(query: Query, number: int) -> None:
-        compare_engines(pool(number), query)
-
-    engines_agree()
+    try_examples(lambda query, number: compare_engines(pool(number), query), seed_number, count, *EXAMPLES)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_trees_after_each_stage(pool: Callable[[int], Engines], part: int) -> None:
     """Removal, each method and the pre-pass on their own, without a search or an executor that could hide what they do."""
-
-    @seed(2000 + part)
-    @settings(max_examples=150, deadline=None, database=None, print_blob=False, suppress_health_check=list(HealthCheck))
-    @given(correlated_queries(), st.integers(0, DATASETS - 1))
-    def stages_agree(query: Query, number: int) -> None:
-        compare_stages(pool(number), query)
-
-    stages_agree()
+    try_examples(lambda query, number: compare_stages(pool(number), query), 2000 + part, 150, *EXAMPLES)
 
 
 def test_trees_of_a_choice_stay_equal(pool: Callable[[int], Engines]) -> None:

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import Phase
 from hypothesis import strategies as st
 
 from experiments.duckdb_estimates import FlatQuery
@@ -36,6 +36,7 @@ from tests.differential.correlated.tables import DATASETS
 from tests.differential.datasets import POOL, dataset
 from tests.differential.join_queries import join_queries
 from tests.differential.queries import queries
+from tests.examples import try_examples
 from tests.reference.exact_statistics import with_exact_statistics
 from tests.reference.naive import run
 
@@ -98,9 +99,6 @@ def test_every_group_of_random_queries(
 ) -> None:
     checked = []
 
-    @seed(seed_number)
-    @settings(max_examples=count, deadline=None, database=None, phases=PHASES, suppress_health_check=list(HealthCheck))
-    @given(st.booleans().flatmap(lambda joins: join_queries() if joins else queries()), st.integers(0, POOL - 1), st.booleans())
     def bounds_hold(query, index: int, rules: bool) -> None:
         catalog, tables = pool(index)
         changed = BOUND.replace(enumeration="rules", budget_mexprs=400) if rules else BOUND
@@ -108,7 +106,8 @@ def test_every_group_of_random_queries(
         if planned is not None:
             checked.append(assert_bounds_hold(planned, tables))
 
-    bounds_hold()
+    statements = st.booleans().flatmap(lambda joins: join_queries() if joins else queries())
+    try_examples(bounds_hold, seed_number, count, statements, st.integers(0, POOL - 1), st.booleans(), phases=PHASES)
     assert sum(checked) > least
 
 
@@ -127,16 +126,14 @@ def test_every_group_of_correlated_queries(
 ) -> None:
     checked = []
 
-    @seed(seed_number)
-    @settings(max_examples=count, deadline=None, database=None, phases=PHASES, suppress_health_check=list(HealthCheck))
-    @given(correlated_queries(), st.integers(0, DATASETS - 1), st.sampled_from(["general", "none", "value_generator"]))
     def bounds_hold(query, number: int, method: str) -> None:
         engines = correlated(number)
         planned = plan(with_exact_statistics(engines.catalog), BOUND.replace(decorrelate=method), query.sql)
         if planned is not None:
             checked.append(assert_bounds_hold(planned, engines.data.tables))
 
-    bounds_hold()
+    methods = st.sampled_from(["general", "none", "value_generator"])
+    try_examples(bounds_hold, seed_number, count, correlated_queries(), st.integers(0, DATASETS - 1), methods, phases=PHASES)
     assert sum(checked) > least
 
 
