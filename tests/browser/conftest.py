@@ -14,12 +14,10 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 from experiments.workloads.data import open_data
-from experiments.workloads.queries import resolve_sql
 from memo_viz.stepper.page import stepper_page
 from optimizer.catalog.table import Catalog
-from optimizer.pipeline import Optimizer
-from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
+from tests.search.planning import trace_of
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -78,21 +76,14 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
     assert seen.requests == []
 
 
-def traced(query: str, catalog: Catalog, **settings: object) -> Trace:
-    """The trace of a query whose joins are searched set by set."""
-    trace = Trace()
-    Optimizer(catalog, Settings.from_mapping({"region": "tasks", **settings})).optimize(resolve_sql(query), trace)
-    return trace
-
-
 @pytest.fixture(scope="session")
 def q5(tpch: Catalog) -> Trace:
-    return traced("tpch/q05", tpch)
+    return trace_of("tpch/q05", tpch)
 
 
 @pytest.fixture(scope="session")
 def clique() -> Trace:
-    return traced("clique/8", open_data("joingraph"))
+    return trace_of("clique/8", open_data("joingraph"))
 
 
 @pytest.fixture(scope="session")

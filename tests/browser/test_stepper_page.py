@@ -20,10 +20,9 @@ from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
 from optimizer.trace.state import MemoState
 from optimizer.trace.walk import Walk
-from tests.browser.conftest import traced
 from tests.processes import wait_until
 from tests.search.graphs import graph_query
-from tests.search.planning import plan
+from tests.search.planning import trace_of, traced
 
 ARROWS = ("ArrowRight", "ArrowLeft", "Shift+ArrowRight", "Shift+ArrowLeft", "ArrowDown", "ArrowUp")
 STEPS = (*ARROWS, "n", "N", "b", "B", "f", "F", "m", "]", "[", "End", "Home")
@@ -137,7 +136,7 @@ def test_200_steps_forward_and_back(show, query, request):
 )  # fmt: skip
 def test_every_kind_of_search_is_replayed(show, tpch, query, settings):
     """Also across merges and restarts, there and back."""
-    events = traced(query, tpch, **settings).events
+    events = trace_of(query, tpch, **settings).events
     page, replay, numbers = show(stepper_page(events)), Replay(events), random.Random(7)
     turns = [i for i, event in enumerate(events) if event["kind"] in ("merge", "restart", "recost", "table", "place")][:6]
     walk = [len(events), *(i + step for i in turns for step in (0, 1, 2, 0)), *(numbers.randrange(len(events)) for _ in range(6))]
@@ -169,9 +168,7 @@ def test_sentences_are_those_of_python(show, q5, q5_page):
 
 def test_splits_that_the_table_cut(show):
     """They have no goals: the relations of both parts are named, and shown as what the event is about."""
-    trace = Trace()
-    trace.header("a join graph", {}, "digest")
-    plan(graph_query("star", 6, 3), trace, region="table")
+    _, trace = traced(graph_query("star", 6, 3), region="table")
     first = next(i for i, event in enumerate(trace.events) if event["kind"] == "prune" and "left" in event)
     page = show(stepper_page(trace.events), f"#e={first}")
     assert page.locator("table.sum tr").count() == 3 and "its own cost" not in page.locator("table.sum").inner_text()
@@ -206,7 +203,7 @@ def test_a_set_that_no_goal_asked_for(show, q5_page):
 
 def test_find_a_group_and_learn_why_it_lost(show):
     """What a student does who asks why lineitem ⋈ supplier was not joined first."""
-    page = show(stepper_page(traced("tpch/q05", open_data("tpch:0.1")).events))
+    page = show(stepper_page(trace_of("tpch/q05", open_data("tpch:0.1")).events))
     page.keyboard.press("End")
     page.keyboard.press("/")
     page.keyboard.type("lineitem supplier")

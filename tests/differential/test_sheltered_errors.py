@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from executor import Session
+from optimizer.dataset import open_dataset
+from tests.conftest import duckdb_over
 from tests.reference.compare import assert_same_bag, rows_of
 
 TABLES = {
@@ -41,9 +42,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("disable", [(), ("join_to_hash_join",), ("join_to_hash_join", "join_to_merge_join"), ("join_commute",)])
 @pytest.mark.parametrize("query", QUERIES)
 def test_nothing_raises(query: str, disable: tuple[str, ...], folder: Path) -> None:
-    connection = duckdb.connect()
-    for name in TABLES:
-        connection.execute(f"create view {name} as select * from '{folder / name}.parquet'")
-    expected = connection.execute(QUERIES[query]).to_arrow_table()
+    expected = duckdb_over(open_dataset(folder)).execute(QUERIES[query]).to_arrow_table()
     actual = Session(folder, {"disable": disable}).sql(QUERIES[query]).table
     assert_same_bag(rows_of(expected), rows_of(actual))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from experiments.workloads.queries import resolve_sql
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.plan import PlanNode
+from optimizer.catalog.table import Catalog
 from optimizer.cost.model import CostModel
 from optimizer.drivers import new_search as search_over
 from optimizer.engines.arrow import cost_model
 from optimizer.figures import Figures
 from optimizer.memo.goal import Goal
 from optimizer.memo.memo import Memo
+from optimizer.pipeline import Optimizer
 from optimizer.rules.catalog import rule_set
 from optimizer.rules.interface import RuleContext
 from optimizer.search.search import Search
@@ -30,6 +33,19 @@ def new_search(query: GraphQuery, settings: Settings, trace: Trace | None = None
 def plan(query: GraphQuery, trace: Trace | None = None, **settings: object) -> tuple[Search, Goal]:
     search = new_search(query, Settings(**settings), trace)
     return search, search.run(query.tree, query.order)
+
+
+def traced(query: GraphQuery, **settings: object) -> tuple[Search, Trace]:
+    trace = Trace()
+    trace.header("a join graph", settings, "digest")
+    return plan(query, trace, **settings)[0], trace
+
+
+def trace_of(query: str, catalog: Catalog, **settings: object) -> Trace:
+    """The trace of a query, by its name or its text, whose joins are searched set by set."""
+    trace = Trace()
+    Optimizer(catalog, Settings.from_mapping({"region": "tasks", **settings})).optimize(resolve_sql(query), trace)
+    return trace
 
 
 def recomputed_cost(search: Search, plan: PlanNode, cost: CostModel) -> float:

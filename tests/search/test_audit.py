@@ -24,26 +24,20 @@ from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import Status
 from optimizer.pipeline import Optimizer
 from optimizer.search import group_ways, region_start
-from optimizer.search.search import Search
 from optimizer.search.tasks import optimize_inputs
 from optimizer.settings import Settings
 from optimizer.trace.recorder import Trace
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.independent.options import HASH, MERGE, MODES
 from tests.search.mutations import plant, too_high
-from tests.search.planning import new_search, plan
+from tests.search.planning import new_search, plan, traced
 from tests.search.random_settings import random_loose_settings, random_settings
 from tests.search.stored_tables import catalog, table
 from tests.search.test_memo import Bench
 
 
-def traced(shape: str, n: int, number: int, **settings: Any) -> tuple[Search, Trace]:
-    trace = Trace()
-    return plan(graph_query(shape, n, number), trace, **settings)[0], trace
-
-
 def audited(shape: str, n: int, number: int, **settings: Any) -> AuditReport:
-    return audit(*traced(shape, n, number, **settings))
+    return audit(*traced(graph_query(shape, n, number), **settings))
 
 
 def test_a_split_of_bounded_parts_claims_no_more_than_is_proved() -> None:
@@ -78,7 +72,7 @@ def test_searches_are_sound(seed: int) -> None:
     shape = SHAPES[seed % len(SHAPES)]
     n = random.randrange(3, 6) if shape in ("clique", "random") else random.randrange(3, 7)
     settings = random_loose_settings(random) if seed % 2 else random_settings(random)
-    search, trace = traced(shape, n, seed, **settings)
+    search, trace = traced(graph_query(shape, n, seed), **settings)
     report = audit(search, trace)
     assert report.sound, f"{settings}: {report}"
     assert report.goals > n
@@ -120,7 +114,7 @@ def test_tpch_is_sound(tpch, name: str, settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize("budget", [5, 40, 120])
 def test_what_a_spent_budget_left_is_sound(budget: int) -> None:
     for expand in (0, 5):
-        search, trace = traced("cycle", 5, 2, budget_tasks=budget, expand_joins=expand)
+        search, trace = traced(graph_query("cycle", 5, 2), budget_tasks=budget, expand_joins=expand)
         report = audit(search, trace)
         assert report.sound, str(report)
         assert not search.counters.proven
@@ -139,7 +133,7 @@ TABLES: list[dict[str, Any]] = [
 def test_tables_are_sound(settings: dict[str, Any]) -> None:
     """What a table says of each set: its optimum where merge joins need not be looked at, else a bound."""
     for seed in range(5):
-        search, trace = traced(SHAPES[seed], 5 - seed % 2, seed, region="table", **settings)
+        search, trace = traced(graph_query(SHAPES[seed], 5 - seed % 2, seed), region="table", **settings)
         report = audit(search, trace)
         assert report.sound, f"{seed}: {report}"
         (region,) = search.regions.made
@@ -168,7 +162,7 @@ def test_a_wrong_cost_in_a_table_is_found(monkeypatch: pytest.MonkeyPatch, facto
 
 def test_a_large_region_left_to_a_heuristic_is_sound() -> None:
     """BOUNDED without a gap promises its lower bound, not its plan."""
-    search, trace = traced("clique", 5, 1, exact_below=0, exact_sets=10)
+    search, trace = traced(graph_query("clique", 5, 1), exact_below=0, exact_sets=10)
     assert search.counters.heuristic
     assert search.root is not None and search.root.status is Status.BOUNDED
     assert audit(search, trace).sound
@@ -243,7 +237,7 @@ def test_an_inadmissible_bound_of_a_cost_model_is_found(monkeypatch, model: type
 def test_a_wrong_result_is_found() -> None:
     """A search that says of a plan that it is optimal when it is not, and one whose plan is cheaper than any."""
     for factor, message in ((1.01, "there is a cheaper plan"), (0.99, "cheaper than every plan of the space")):
-        search, trace = traced("chain", 4, 3, pruning="none")
+        search, trace = traced(graph_query("chain", 4, 3), pruning="none")
         assert search.root is not None
         search.root.best_cost *= factor
         report = audit(search, trace)
@@ -252,7 +246,7 @@ def test_a_wrong_result_is_found() -> None:
 
 
 def test_a_false_impossible_is_found() -> None:
-    search, trace = traced("chain", 4, 3, pruning="none")
+    search, trace = traced(graph_query("chain", 4, 3), pruning="none")
     assert search.root is not None
     search.root.status = Status.IMPOSSIBLE
     report = audit(search, trace)
@@ -261,7 +255,7 @@ def test_a_false_impossible_is_found() -> None:
 
 def test_a_group_bound_that_is_too_high_is_found() -> None:
     """Also one that no goal and no skip has used."""
-    search, trace = traced("chain", 4, 3)
+    search, trace = traced(graph_query("chain", 4, 3))
     assert search.root is not None
     search.memo.groups[search.root.group].lower = search.root.best_cost * 1.1
     finding = audit(search, trace).finding
@@ -282,7 +276,7 @@ def test_a_skip_names_who_set_its_limit_and_what_gave_its_bound() -> None:
     """For a split the bound is its own cost and that of both parts; limits come from a best plan of an asking goal."""
     sources: Counter[str] = Counter()
     for seed in range(4):
-        search, trace = traced("cycle", 6, seed, region="tasks")
+        search, trace = traced(graph_query("cycle", 6, seed), region="tasks")
         ledger = Ledger(trace.events)
         plans = {(entry.goal, entry.cost) for entry in ledger.all(Best)}
         for skip in ledger.all(Skip):
@@ -298,7 +292,7 @@ def test_a_skip_names_who_set_its_limit_and_what_gave_its_bound() -> None:
 
 
 def test_a_passed_down_limit_leads_back_to_a_plan() -> None:
-    search, trace = traced("star", 5, 4, enumeration="rules", seed="none")
+    search, trace = traced(graph_query("star", 5, 4), enumeration="rules", seed="none")
     ledger = Ledger(trace.events)
     passed = [entry.limit for entry in ledger.all(Opening) if entry.limit.through]
     assert passed
@@ -323,7 +317,7 @@ def test_a_limit_of_the_caller_is_said_to_be_his() -> None:
 
 
 def test_entries_follow_the_trace() -> None:
-    search, trace = traced("clique", 4, 2, enumeration="rules")
+    search, trace = traced(graph_query("clique", 4, 2), enumeration="rules")
     ledger = Ledger(trace.events)
     assert [entry.seq for entry in ledger.entries] == sorted(entry.seq for entry in ledger.entries)
     kinds = Counter(event["kind"] for event in trace.events)
@@ -351,6 +345,6 @@ def test_a_restart_makes_entries_void() -> None:
 
 
 def test_an_audit_says_so_where_the_memo_may_not_hold_everything() -> None:
-    report = audit(*traced("clique", 5, 2, region="table", budget_mexprs=60))
+    report = audit(*traced(graph_query("clique", 5, 2), region="table", budget_mexprs=60))
     assert report.sound and not report.complete and "of the plans that the memo may hold" in str(report)
-    assert audit(*traced("clique", 4, 2, region="table")).complete
+    assert audit(*traced(graph_query("clique", 4, 2), region="table")).complete

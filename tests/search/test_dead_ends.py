@@ -21,11 +21,10 @@ from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 from optimizer.search.extract import extract
 from optimizer.search.search import Search
 from optimizer.settings import Settings
-from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
 from tests.search.graphs import graph_query
 from tests.search.independent.options import HASH, LOOP, MERGE, MODES
-from tests.search.planning import new_search, plan, recomputed_cost
+from tests.search.planning import new_search, plan, recomputed_cost, traced
 from tests.search.snapshot import snapshot
 
 WITHOUT_PLAN = [({"pruning": mode, "enumeration": "rules"}, "join") for mode in MODES]
@@ -129,9 +128,7 @@ def test_a_budget_of_time_ends_a_table_before_it_is_filled(monkeypatch: pytest.M
 def test_a_spent_budget_is_traced(share: float) -> None:
     """The replayer follows a search that ran out as well."""
     budget = max(1, int(share * plan(graph_query("star", 5, 3))[0].counters.tasks))
-    trace = Trace()
-    trace.header("a join graph", {}, "digest")
-    search, _ = plan(graph_query("star", 5, 3), trace, budget_tasks=budget)
+    search, trace = traced(graph_query("star", 5, 3), budget_tasks=budget)
     assert not search.counters.proven
     assert Replay(trace.events).final() == snapshot(search)
 

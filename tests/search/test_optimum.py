@@ -19,11 +19,10 @@ from optimizer.audit.ledger import Ledger, Opening
 from optimizer.memo.goal import Status
 from optimizer.search.extract import extract
 from optimizer.settings import Settings
-from optimizer.trace.recorder import Trace
 from tests.conftest import blocks, quick_and_slow
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
 from tests.search.independent.options import MODES
-from tests.search.planning import new_search, plan, recomputed_cost
+from tests.search.planning import new_search, plan, recomputed_cost, traced
 from tests.search.random_settings import (
     ENUMERATIONS,
     SEEDS,
@@ -179,9 +178,8 @@ def test_goals_are_reopened_a_few_times_at_most(mode: str) -> None:
     most = 0
     numbers = range(2) if mode == "upper" else range(6, 8)  # hardly any with lower bounds
     for shape, number, expand in product(SHAPES, numbers, (0, 5)):
-        trace = Trace()
         query = graph_query(shape, 4 if (shape, mode) == ("clique", "upper") else 5, number)
-        search, _ = plan(query, trace, pruning=mode, expand_joins=expand)
+        search, trace = traced(query, pruning=mode, expand_joins=expand)
         limits: dict[int, list[float]] = {}
         for opening in Ledger(trace.events).all(Opening):
             limits.setdefault(opening.goal, []).append(opening.limit.value)

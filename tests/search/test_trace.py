@@ -14,7 +14,7 @@ from optimizer.trace.recorder import Trace, json_lines, write_jsonl
 from optimizer.trace.replay import BLOCK, Replay
 from optimizer.trace.state import GroupState, MemoState
 from tests.search.graphs import SHAPES, graph_query
-from tests.search.planning import plan
+from tests.search.planning import plan, traced
 from tests.search.snapshot import snapshot
 
 ITERATIVE = {"driver": "iterative"}
@@ -28,10 +28,9 @@ WAYS = [
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_replay_rebuilds_the_memo(shape: str, way: dict[str, object], tmp_path: Path) -> None:
-    trace = Trace()
-    trace.header("a join graph", way, "digest")
     query = graph_query(shape, 4 if "driver" in way else 5, 7)
-    live = snapshot(plan(query, trace, **way)[0])
+    search, trace = traced(query, **way)
+    live = snapshot(search)
     write_jsonl(trace, tmp_path / "trace.jsonl")
     replayed = Replay.load(tmp_path / "trace.jsonl").final()
     assert replayed.groups == live.groups
@@ -43,10 +42,7 @@ def test_replay_rebuilds_the_memo(shape: str, way: dict[str, object], tmp_path: 
 
 
 def recorded(shape: str, n: int, **settings: object) -> list[dict[str, object]]:
-    trace = Trace()
-    trace.header("a join graph", {}, "digest")
-    plan(graph_query(shape, n, 2), trace, **settings)
-    return trace.events
+    return traced(graph_query(shape, n, 2), **settings)[1].events
 
 
 SEARCHES = {
@@ -119,9 +115,7 @@ def test_a_state_is_json_without_infinite_numbers() -> None:
 @pytest.mark.parametrize("driver", ["top_down", "iterative"])
 def test_bounds_hold_at_every_event(driver: str) -> None:
     """lower <= best for every goal at every moment, and a goal's best only falls (S13, design §5)."""
-    trace = Trace()
-    trace.header("a join graph", {}, "digest")
-    plan(graph_query("clique", 5, 4), trace, driver=driver)
+    _, trace = traced(graph_query("clique", 5, 4), driver=driver)
     best: dict[int, float] = {}
     lower: dict[int, float] = {}
     for event in trace.events:
@@ -139,13 +133,8 @@ def test_bounds_hold_at_every_event(driver: str) -> None:
 
 def test_a_trace_repeats_exactly() -> None:
     query = graph_query("star", 5, 3)
-    traces = []
-    for _ in range(2):
-        trace = Trace()
-        trace.header("a join graph", {}, "digest")
-        plan(query, trace)
-        traces.append([{k: v for k, v in event.items() if k != "t"} for event in trace.events])
-    assert traces[0] == traces[1]
+    one, other = ([{k: v for k, v in event.items() if k != "t"} for event in traced(query)[1].events] for _ in range(2))
+    assert one == other
 
 
 @pytest.mark.few(4)
@@ -155,13 +144,14 @@ def test_a_trace_repeats_exactly() -> None:
 def test_a_traced_search_has_the_goals_costs_and_counters_of_one_that_is_not(shape: str, region: str, pruning: str) -> None:
     for number in range(6):
         query = graph_query(shape, 6 if region == "table" else 4, number)
-        trace = Trace()
-        trace.header("a join graph", {}, "digest")
-        searches = [plan(query, each, region=region, pruning=pruning)[0] for each in (trace, None)]
-        traced, silent = ([(g.id, g.group, g.required, g.status, g.lower, g.best_cost) for g in s.memo.goals] for s in searches)
-        assert traced == silent
-        assert vars(searches[0].counters) == vars(searches[1].counters)
-        assert sum(event["kind"] == "goal" for event in trace.events) == len(silent)
+        search, trace = traced(query, region=region, pruning=pruning)
+        silent, _ = plan(query, region=region, pruning=pruning)
+        goals, others = (
+            [(g.id, g.group, g.required, g.status, g.lower, g.best_cost) for g in s.memo.goals] for s in (search, silent)
+        )
+        assert goals == others
+        assert vars(search.counters) == vars(silent.counters)
+        assert sum(event["kind"] == "goal" for event in trace.events) == len(goals)
 
 
 def test_a_bounded_trace_says_what_it_dropped() -> None:
@@ -233,9 +223,7 @@ MEXPR = {
     ],
 )
 def test_a_damaged_trace_is_read_up_to_the_damage(damaged, message: str, tmp_path: Path) -> None:
-    trace = Trace()
-    trace.header("a join graph", {}, "digest")
-    plan(graph_query("chain", 3, 1), trace)
+    _, trace = traced(graph_query("chain", 3, 1))
     lines: list[str | bytes] = list(json_lines(trace))
     whole = Replay.load(written(tmp_path / "whole.jsonl", lines))
     assert whole.damage is None and len(whole) == len(trace.events)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -11,6 +10,7 @@ from executor.session import Session
 from optimizer.algebra.physical import PartialSort, Sort, WindowRows
 from optimizer.catalog.order import remember_orders
 from optimizer.dataset import open_dataset
+from tests.conftest import duckdb_over
 from tests.reference.compare import assert_same_bag, rows_of
 
 ROWS = 3000
@@ -63,11 +63,8 @@ def test_sorts(session: Session, sql: str, sorts: int, partial_sorts: int) -> No
     ops = [node.op for node in query.plan.walk()]
     assert any(isinstance(op, WindowRows) for op in ops)
     assert (sum(isinstance(op, Sort) for op in ops), sum(isinstance(op, PartialSort) for op in ops)) == (sorts, partial_sorts)
-    connection = duckdb.connect()
-    for name in "uv":
-        connection.execute(f"create view {name} as select * from '{session.catalog.table(name).files[0]}'")
     if "row_number() over (order by o) as r" not in sql:  # numbers among equal rows are anybody's
-        assert_same_bag(rows_of(connection.execute(sql).to_arrow_table()), rows_of(session.sql(sql).table))
+        assert_same_bag(rows_of(duckdb_over(session.catalog).execute(sql).to_arrow_table()), rows_of(session.sql(sql).table))
 
 
 def test_rows_come_in_the_order_of_their_numbers(session: Session) -> None:

@@ -10,7 +10,6 @@ from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,6 +24,7 @@ from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.pipeline import Optimizer
+from tests.conftest import duckdb_over
 from tests.processes import PATIENCE
 
 SHAPES = [
@@ -137,9 +137,7 @@ JOINS = [
 @pytest.mark.few(2)
 @pytest.mark.parametrize("join", JOINS)
 def test_counts_are_those_of_duckdb(tables: Catalog, join: str) -> None:
-    with duckdb.connect() as connection:
-        for table in tables.tables.values():
-            connection.execute(f"create view {table.name} as select * from '{table.files[0]}'")
+    with duckdb_over(tables) as connection:
         [(expected,)] = connection.execute(f"select count(*) from {join}").fetchall()
     assert counted(tables, f"select count(*) from {join}") == expected
 

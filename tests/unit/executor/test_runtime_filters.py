@@ -9,7 +9,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -41,7 +40,9 @@ from optimizer.algebra.physical import (
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, WindowCall
 from optimizer.algebra.traits import SortKey
+from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError
+from tests.conftest import duckdb_over
 
 NAN = float("nan")
 WIDE = pa.decimal128(30, 2)
@@ -340,10 +341,7 @@ def test_explain_analyze_says_what_was_removed(dataset: Path) -> None:
 @pytest.mark.parametrize("condition", ["= 'part 77'", "= 'none'", "like '%77%'", "is not null", "> 'part 5'"])
 def test_a_filtered_aggregate_is_duckdbs(condition: str, dataset: Path) -> None:
     sql = GROUPS.format(condition)
-    connection = duckdb.connect()
-    for name in ("fact", "part"):
-        connection.execute(f"create view {name} as select * from '{dataset / name}.parquet'")
-    expected = sorted(connection.execute(sql).fetchall())
+    expected = sorted(duckdb_over(open_dataset(dataset)).execute(sql).fetchall())
     for on in (True, False):
         table = Session(dataset, {"runtime_filters": on}).sql(sql).table
         assert sorted(zip(*(column.to_pylist() for column in table.columns), strict=True)) == expected

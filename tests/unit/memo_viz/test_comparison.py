@@ -27,7 +27,7 @@ from optimizer.trace.state import MemoState
 @pytest.fixture(scope="module")
 def searches(tpch: Catalog) -> tuple[Events, Events]:
     """TPC-H Q5 with and without hash joins."""
-    return recorded(tpch, "tpch/q05"), recorded(tpch, "tpch/q05", disable=("join_to_hash_join",))
+    return recorded("tpch/q05", tpch), recorded("tpch/q05", tpch, disable=("join_to_hash_join",))
 
 
 def renumbered(state: MemoState, by: int) -> MemoState:
@@ -61,7 +61,7 @@ def test_groups_that_match_compute_the_same(tpch: Catalog, searches: tuple[Event
     names = group_names(a), group_names(b)
     assert all(names[0][x] == names[1][y] for x, y in pairs.items())
     # one table read twice under one name, and columns made by decorrelation: the columns tell
-    a, b = (Replay(recorded(tpch, "tpch/q17", decorrelate=method)).final() for method in ("general", "cost"))
+    a, b = (Replay(recorded("tpch/q17", tpch, decorrelate=method)).final() for method in ("general", "cost"))
     pairs = match_groups(a, b)
     assert len(pairs) >= 7
     first = len(bind(resolve_sql("tpch/q17"), tpch).columns)  # of those that decorrelation makes
@@ -143,7 +143,7 @@ class _Page(HTMLParser):
 )
 def test_hostile_names_are_inert_in_the_page(text: str, tpch: Catalog) -> None:
     sql = "select n_name from nation, region where n_regionkey = r_regionkey and r_name = 'ASIA'"
-    plain = recorded(tpch, sql), recorded(tpch, sql, disable=("join_to_hash_join",))
+    plain = recorded(sql, tpch), recorded(sql, tpch, disable=("join_to_hash_join",))
     spoiled = [[_spoiled(event, text) for event in events] for events in plain]
     spoiled[0][0]["sql"] = text
     pages = []

@@ -35,8 +35,8 @@ from memo_viz.rewrite_steps import changed_lines
 from memo_viz.svg import render, render_svg
 from optimizer.catalog.table import Catalog
 from optimizer.errors import PlanscopeError
-from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
+from tests.search.planning import trace_of
 
 Events = list[dict[str, Any]]
 KINDS: dict[str, Callable[..., Picture]] = {
@@ -49,21 +49,19 @@ KINDS: dict[str, Callable[..., Picture]] = {
 }
 
 
-def recorded(catalog: Catalog, query: str, **settings: str) -> Events:
-    trace = Trace()
-    Session(catalog, {"region": "tasks", **settings}).optimize(resolve_sql(query), trace)
-    return trace.events
+def recorded(query: str, catalog: Catalog, **settings: str) -> Events:
+    return trace_of(query, catalog, **settings).events
 
 
 @pytest.fixture(scope="module")
 def q5(tpch: Catalog) -> Events:
-    return recorded(tpch, "tpch/q05")
+    return recorded("tpch/q05", tpch)
 
 
 @pytest.fixture(scope="module")
 def q17(tpch: Catalog) -> Events:
     """It has a correlated subquery."""
-    return recorded(tpch, "tpch/q17")
+    return recorded("tpch/q17", tpch)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -175,15 +173,15 @@ def test_join_graphs(q5: Events, tpch: Catalog) -> None:
     edges = {frozenset((names[a], names[b])): data["texts"] for a, b, data in graph.edges(data=True)}
     assert edges[frozenset(("nation", "region"))] == ["n_regionkey = r_regionkey"]
     assert len(edges) == 7 and len(names) == 6  # six of the text, and customer with nation
-    (graph,) = join_graphs(Replay(recorded(tpch, "tpch/q21")).final())
+    (graph,) = join_graphs(Replay(recorded("tpch/q21", tpch)).final())
     kinds = {frozenset((graph.nodes[a]["name"], graph.nodes[b]["name"])): d["join"] for a, b, d in graph.edges(data=True)}
     assert kinds[frozenset(("l1", "l2"))] == "semi" and kinds[frozenset(("l1", "l3"))] == "anti"
     sql = "select 1 as one from nation n, region r, supplier s where n_nationkey + s_nationkey = r_regionkey"
-    (graph,) = join_graphs(Replay(recorded(tpch, sql)).final())
+    (graph,) = join_graphs(Replay(recorded(sql, tpch)).final())
     (wide,) = (d["text"] for _, d in graph.nodes(data=True) if d["kind"] == "predicate")
     assert wide == "r_regionkey = (n_nationkey + s_nationkey)" and len(graph) == 4
     with pytest.raises(PlanscopeError, match="joins nothing"):
-        joins_picture(recorded(tpch, "select 1 as one from nation"))
+        joins_picture(recorded("select 1 as one from nation", tpch))
 
 
 def test_conjuncts_are_told_from_names_and_texts() -> None:
@@ -281,7 +279,7 @@ def test_a_memo_grows_in_an_svg_without_a_script(q5: Events) -> None:
 
 def test_in_a_growing_memo_plans_end_that_a_merge_forgets(tpch: Catalog) -> None:
     """What is a best plan of some goal at the end, by what grew, is that of the replayed trace."""
-    events = recorded(tpch, resolve_sql("tpch/q18"), driver="iterative")
+    events = recorded(resolve_sql("tpch/q18"), tpch, driver="iterative")
     assert "recost" in {event["kind"] for event in events}
     shown = {member: best for _, member, best in _bests(events)}
     goals = Replay(events).final().goals.values()
@@ -300,7 +298,7 @@ def test_hostile_names_are_inert_in_every_picture(text: str, q17: Events) -> Non
 
 def test_names_of_ten_thousand_characters_are_cut(tpch: Catalog) -> None:
     sql = "select n_name from nation where n_nationkey > (select min(s_acctbal) from supplier where s_nationkey = n_nationkey)"
-    _inert(recorded(tpch, sql), "é<" * 5_000)
+    _inert(recorded(sql, tpch), "é<" * 5_000)
 
 
 def _inert(events: Events, text: str) -> None:

@@ -13,26 +13,17 @@ from itertools import combinations
 import pytest
 
 from experiments.workloads.data import open_data
-from experiments.workloads.queries import resolve_sql
 from memo_viz.names import group_names
 from memo_viz.stepper.layout import GAP_X, PADDING, SCREEN, layout
 from memo_viz.stepper.page import bundle, in_frame, stepper_page
 from memo_viz.words import Names
-from optimizer.pipeline import Optimizer
-from optimizer.settings import Settings
-from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
-
-
-def events_of(query, catalog, **settings):
-    trace = Trace()
-    Optimizer(catalog, Settings.from_mapping({"region": "tasks", **settings})).optimize(resolve_sql(query), trace)
-    return trace.events
+from tests.search.planning import trace_of
 
 
 @pytest.fixture(scope="module")
 def q5(tpch):
-    return events_of("tpch/q05", tpch)
+    return trace_of("tpch/q05", tpch).events
 
 
 def data_of(page):
@@ -80,7 +71,7 @@ def test_modules_are_joined_in_the_order_of_their_imports():
 
 @pytest.mark.parametrize("query", ["tpch/q02", "tpch/q05", "tpch/q08", "tpch/q17", "clique/8"])
 def test_every_group_has_a_place_of_its_own(tpch, query):
-    events = events_of(query, open_data("joingraph") if query.startswith("clique") else tpch)
+    events = trace_of(query, open_data("joingraph") if query.startswith("clique") else tpch).events
     replay = Replay(events)
     final = replay.final()
     found = layout(events, final, group_names(final))
@@ -97,7 +88,7 @@ def test_every_group_has_a_place_of_its_own(tpch, query):
 
 
 def test_boxes_have_room_for_operators_and_costs(tpch):
-    events = events_of("select n_regionkey, count(*) from nation group by n_regionkey", tpch)
+    events = trace_of("select n_regionkey, count(*) from nation group by n_regionkey", tpch).events
     final = Replay(events).seek(len(events))
     boxes = layout(events, final, group_names(final)).boxes
     [(op, box)] = [(final.mexprs[row].op, box) for box in boxes.values() for row in box.rows

@@ -25,7 +25,7 @@ from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay
 from optimizer.trace.walk import KINDS
 from tests.search.graphs import graph_query
-from tests.search.planning import plan
+from tests.search.planning import traced
 
 SQL = (
     "select n_name, count(*) as n from supplier, nation, region where s_nationkey = n_nationkey and n_regionkey = r_regionkey "
@@ -103,9 +103,7 @@ def test_breakpoints(stepper: Stepper, events: list[dict[str, object]]) -> None:
 
 def test_views_at_every_event_of_a_search_with_merges_and_restarts() -> None:
     """Every command that shows something works everywhere, in lines of the width."""
-    trace = Trace()
-    trace.header("a join graph", {}, "digest")
-    plan(graph_query("cycle", 4, 5), trace, enumeration="rules", exploration="interleaved")
+    _, trace = traced(graph_query("cycle", 4, 5), enumeration="rules", exploration="interleaved")
     stepper = Stepper(Replay(trace.events), width=80)
     while True:
         shown = [stepper.run(command) for command in ("where", "stack", "memo", "plan", "tree", "why", "events 2")]
@@ -120,10 +118,7 @@ def test_views_at_every_event_of_a_search_with_merges_and_restarts() -> None:
 
 
 def test_a_set_of_relations_is_shown() -> None:
-    trace = Trace()
-    trace.header("a join graph", {}, "digest")
-    plan(graph_query("cycle", 5, 2), trace, region="tasks")
-    stepper = Stepper(Replay(trace.events))
+    stepper = Stepper(Replay(traced(graph_query("cycle", 5, 2), region="tasks")[1].events))
     stepper.run("end")
     goal = next(-2 - id for id in stepper.replay.state.groups if id < 0)
     assert "a set of relations that is no group" in stepper.run(f"goal g{goal}")
