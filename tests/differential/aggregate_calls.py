@@ -57,19 +57,9 @@ TABLE = pa.table(
 NUMBERS = ("i", "u", "d", "f")
 ONE = ("var_pop", "var_samp", "variance", "stddev", "stddev_pop", "stddev_samp", "sem", "skewness", "kurtosis", "kurtosis_pop")
 TWO = [
-    "covar_pop",
-    "covar_samp",
-    "corr",
-    "regr_count",
-    "regr_avgx",
-    "regr_avgy",
-    "regr_sxx",
-    "regr_syy",
-    "regr_sxy",
-    "regr_slope",
-    "regr_intercept",
-    "regr_r2",
-]
+    "covar_pop", "covar_samp", "corr", "regr_count", "regr_avgx", "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy", "regr_slope",
+    "regr_intercept", "regr_r2",
+]  # fmt: skip
 FRACTIONS = ("0", "0.25", "0.5", "0.9", "1", "-0.3", "0.1 + 0.2")
 EVERYTHING = ("i", "u", "d", "f", "x", "s", "t", "day", "ts")
 

@@ -61,22 +61,8 @@ def test_random_graphs(n):
 def test_blocks_that_hang_on_one_another():
     """A triangle, a square, a bridge, a clique of four and a leaf, in a row, numbered at random."""
     edges = [
-        (0, 1),
-        (1, 2),
-        (0, 2),
-        (2, 3),
-        (3, 4),
-        (4, 5),
-        (5, 2),
-        (4, 6),
-        (6, 7),
-        (6, 8),
-        (6, 9),
-        (7, 8),
-        (7, 9),
-        (8, 9),
-        (9, 10),
-    ]
+        (0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5), (5, 2), (4, 6), (6, 7), (6, 8), (6, 9), (7, 8), (7, 9), (8, 9), (9, 10),
+    ]  # fmt: skip
     for seed in range(4):
         numbers = Random(seed).sample(range(11), 11)
         graph = JoinGraph(11, [(numbers[u], numbers[v]) for u, v in edges])

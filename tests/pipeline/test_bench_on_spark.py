@@ -84,20 +84,8 @@ def test_a_run_killed_on_spark_goes_on_here(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("TOY_LOG", str(log))
     queries = [*"abcdefghijkl", "hang"]
     code = f"from experiments.bench.command import command_of; command_of({toy.NAME!r}).main()"
-    command = [
-        sys.executable,
-        "-c",
-        code,
-        *queries,
-        "--modes",
-        "plain",
-        "--timeout",
-        "1000",
-        "--master",
-        "local[2]",
-        "-o",
-        str(out),
-    ]
+    options = ["--modes", "plain", "--timeout", "1000", "--master", "local[2]", "-o", str(out)]
+    command = [sys.executable, "-c", code, *queries, *options]
     driver = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
     try:
         wait_until(

@@ -290,19 +290,9 @@ def test_sources(tmp_path):
     shop = tmp_path / "shop"
     (shop / "orders").mkdir(parents=True)
     for name in (
-        "orders/b.csv",
-        "orders/a.csv",
-        "people.jsonl.gz",
-        "x y.parquet",
-        "notes.md",
-        "_temp.csv",
-        ".hidden.csv",
-        "orders/_old.csv.gz",
-        "orders/_SUCCESS",
-        "orders/_metadata",
-        "orders/.a.csv.crc",
-        "schema.sql",
-    ):
+        "orders/b.csv", "orders/a.csv", "people.jsonl.gz", "x y.parquet", "notes.md", "_temp.csv", ".hidden.csv",
+        "orders/_old.csv.gz", "orders/_SUCCESS", "orders/_metadata", "orders/.a.csv.crc", "schema.sql",
+    ):  # fmt: skip
         (shop / name).touch()
     found = find_sources([shop], None, None)
     assert [(t.name, t.format, [Path(f).name for f in t.files]) for t in found.tables] == [

@@ -32,16 +32,8 @@ def test_figures_are_those_of_explain() -> None:
     row = measure(plan.items[0])[0]
     expected = Session("joingraph", {"pruning": "none"}).explain(plan.queries[0].sql).json
     for name in (
-        "groups",
-        "mexprs_logical",
-        "mexprs_physical",
-        "tasks",
-        "costed",
-        "joins_enumerated",
-        "pruned",
-        "proven",
-        "lower_bound",
-    ):
+        "groups", "mexprs_logical", "mexprs_physical", "tasks", "costed", "joins_enumerated", "pruned", "proven", "lower_bound",
+    ):  # fmt: skip
         assert row[name] == expected["search"][name], name
     assert (row["cost"], row["rows"]) == (expected["cost"], expected["rows"])
     assert row["operators"]["table_scan"] == row["relations"] == 5 and row["joins"] == 4

@@ -25,20 +25,11 @@ from tests.reference.compare import (
 @pytest.mark.parametrize(
     ("a", "b"),
     [
-        (None, None),
-        (1, Decimal("1.00")),
-        (Decimal("1.5"), Decimal("1.50")),
-        (0.1 + 0.2, 0.3),
-        (1e20, 1e20 * (1 + 1e-12)),
-        (math.nan, math.nan),
-        (math.inf, math.inf),
-        (0.0, -0.0),
-        (2.0, 2),
-        ("a", "a"),
-        (True, True),
+        (None, None), (1, Decimal("1.00")), (Decimal("1.5"), Decimal("1.50")), (0.1 + 0.2, 0.3), (1e20, 1e20 * (1 + 1e-12)),
+        (math.nan, math.nan), (math.inf, math.inf), (0.0, -0.0), (2.0, 2), ("a", "a"), (True, True),
         (date(2020, 1, 1), date(2020, 1, 1)),
     ],
-)
+)  # fmt: skip
 def test_same(a: object, b: object) -> None:
     assert same_value(a, b)
     assert same_value(b, a)
@@ -47,22 +38,11 @@ def test_same(a: object, b: object) -> None:
 @pytest.mark.parametrize(
     ("a", "b"),
     [
-        (None, 0),
-        (None, math.nan),
-        (1, True),
-        (1.0, True),
-        (1, "1"),
-        (1.0, 1.0 + 1e-8),
-        (1e-20, 2e-20),
-        (math.inf, -math.inf),
-        (math.nan, 0.0),
-        (math.inf, 1e308),
-        (Decimal("1.5"), Decimal("1.51")),
-        (10**18, 10**18 + 1),
-        (date(2020, 1, 1), datetime(2020, 1, 1)),
-        (2.5, "2.5"),
+        (None, 0), (None, math.nan), (1, True), (1.0, True), (1, "1"), (1.0, 1.0 + 1e-8), (1e-20, 2e-20), (math.inf, -math.inf),
+        (math.nan, 0.0), (math.inf, 1e308), (Decimal("1.5"), Decimal("1.51")), (10**18, 10**18 + 1),
+        (date(2020, 1, 1), datetime(2020, 1, 1)), (2.5, "2.5"),
     ],
-)
+)  # fmt: skip
 def test_different(a: object, b: object) -> None:
     assert not same_value(a, b)
     assert not same_value(b, a)

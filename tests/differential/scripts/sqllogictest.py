@@ -49,21 +49,9 @@ def read_sqllogictest(path: Path) -> list[Step]:
 
 
 _ABOUT_THE_RUN = (
-    "require",
-    "require-env",
-    "test-env",
-    "hash-threshold",
-    "set",
-    "reset",
-    "restart",
-    "reconnect",
-    "load",
-    "sleep",
-    "unzip",
-    "tags",
-    "continue",
-    "cache",
-)
+    "require", "require-env", "test-env", "hash-threshold", "set", "reset", "restart", "reconnect", "load", "sleep", "unzip",
+    "tags", "continue", "cache",
+)  # fmt: skip
 
 
 def _records(lines: Sequence[Line]) -> list[list[Line]]:

@@ -234,20 +234,9 @@ class Query:
 
 
 FORMS = [
-    "scan",
-    "filter",
-    "filter",
-    "filter",
-    "project",
-    "aggregate",
-    "aggregate",
-    "limit",
-    "union",
-    "join",
-    "join",
-    "apply",
+    "scan", "filter", "filter", "filter", "project", "aggregate", "aggregate", "limit", "union", "join", "join", "apply",
     "values",
-]
+]  # fmt: skip
 
 
 def check(query: Query, tree: Tree, plans: int = 3) -> tuple[set[str], bool]:

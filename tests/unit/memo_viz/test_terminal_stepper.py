@@ -201,28 +201,10 @@ def test_hostile_texts_are_inert(session: Session) -> None:
 
 VALUES = st.sampled_from(
     [
-        None,
-        True,
-        -1,
-        0,
-        3,
-        10**30,
-        1.5,
-        "",
-        "x",
-        "inf",
-        "\x1b[2J",
-        [],
-        [None],
-        [[1]],
-        ["x"],
-        [3],
-        {},
-        {"a": 1},
-        [{}],
+        None, True, -1, 0, 3, 10**30, 1.5, "", "x", "inf", "\x1b[2J", [], [None], [[1]], ["x"], [3], {}, {"a": 1}, [{}],
         [[0, "scan", "t"]],
     ]
-)
+)  # fmt: skip
 
 
 @given(data=st.data())
@@ -239,19 +221,8 @@ def test_a_trace_with_wrong_values_is_shown_as_far_as_it_goes(events, tmp_path, 
     replay = Replay.load(file)
     stepper = Stepper(replay)
     for command in (
-        "end",
-        "where",
-        "why",
-        "memo",
-        "plan",
-        "tree",
-        "events 9",
-        "stack",
-        "group G1",
-        "goal 1",
-        "why m1",
-        "back prune",
-    ):
+        "end", "where", "why", "memo", "plan", "tree", "events 9", "stack", "group G1", "goal 1", "why m1", "back prune",
+    ):  # fmt: skip
         with contextlib.suppress(PlanscopeError):
             text = stepper.run(command)
             assert all(line.isprintable() for line in text.split("\n")), command

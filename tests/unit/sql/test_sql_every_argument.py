@@ -97,15 +97,9 @@ MEANS_NOTHING = {
 }
 # Flags for which absent and False are one text, or which are always there.
 ABSENT_IS_FALSE = {
-    ("Except", "distinct"),
-    ("Intersect", "distinct"),
-    ("Lateral", "view"),
-    ("Like", "negate"),
-    ("LimitOptions", "percent"),
-    ("LimitOptions", "with_ties"),
-    ("Ordered", "desc"),
-    ("Union", "distinct"),
-}
+    ("Except", "distinct"), ("Intersect", "distinct"), ("Lateral", "view"), ("Like", "negate"), ("LimitOptions", "percent"),
+    ("LimitOptions", "with_ties"), ("Ordered", "desc"), ("Union", "distinct"),
+}  # fmt: skip
 
 
 class Reads:
@@ -146,19 +140,8 @@ class Watched(dict[str, Any]):
 
 
 _PROPERTIES = (
-    "this",
-    "expression",
-    "expressions",
-    "name",
-    "text",
-    "alias",
-    "parts",
-    "is_string",
-    "unit",
-    "db",
-    "kind",
-    "alias_or_name",
-)
+    "this", "expression", "expressions", "name", "text", "alias", "parts", "is_string", "unit", "db", "kind", "alias_or_name",
+)  # fmt: skip
 
 
 def samples() -> list[str]:

@@ -113,15 +113,8 @@ def test_tables_are_found_by_name_in_any_case() -> None:
     assert table is not None and table.name == "grid_3x4_r11" and [c.name for c in table.columns] == ["to7", "to10"]
     assert catalog.table("grid_3x4_r11") is table
     for name in (
-        "grid_3x4_r12",
-        "chain_1_r0",
-        "chain_04_r0",
-        "chain_4_r00",
-        "clique_201_r0",
-        "lineitem",
-        "chain_4",
-        "grid_34_r0",
-    ):
+        "grid_3x4_r12", "chain_1_r0", "chain_04_r0", "chain_4_r00", "clique_201_r0", "lineitem", "chain_4", "grid_34_r0",
+    ):  # fmt: skip
         assert catalog.table(name) is None, name
     assert graph_of_table("random_9_2_r8") == join_graph("random/9/2")
 
