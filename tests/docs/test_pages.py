@@ -82,6 +82,14 @@ def test_links_lead_somewhere() -> None:
             assert target.endswith(".html") or (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_the_tests_that_the_list_of_pitfalls_names_exist() -> None:
+    tests = DOCS.parent / "tests"
+    file = ""
+    for named in re.finditer(r"`((?:\w+/)*test_\w+\.py)?(?:::(\w+))?`", (tests / "PITFALLS.md").read_text("utf-8")):
+        file, test = named[1] or file, named[2] or ""
+        assert f"def {test}" in (tests / file).read_text("utf-8"), f"{file}::{test}"
+
+
 def test_help_fits_a_terminal_of_80_columns() -> None:
     wide = [line for line in references()["reference/commands.md"].splitlines() if len(line) > 80]
     assert not wide

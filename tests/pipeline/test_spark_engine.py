@@ -73,7 +73,10 @@ def test_operators_are_counted(shared_tpch: Catalog, spark: SparkSession) -> Non
 
 def test_an_error_is_the_operators(shared_tpch: Catalog, spark: SparkSession) -> None:
     session = Session(shared_tpch, engine=Moving(spark))
-    with pytest.raises(ExecutionError, match=r"^(project_rows|partial_groups): 'Customer#\d+' cannot be read as int32, in CAST\(customer\.c_name AS"):
+    with pytest.raises(
+        ExecutionError,
+        match=r"^(project_rows|partial_groups): 'Customer#\d+' cannot be read as int32, in CAST\(customer\.c_name AS",
+    ):
         session.sql("select sum(cast(c_name as int)) from customer")
     assert session.sql("select count(*) from nation").table.to_pylist() == [{"count_star()": 25}]
 
