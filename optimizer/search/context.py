@@ -76,7 +76,7 @@ class Source(Protocol):
 
 class Sources(Protocol):
     """Which source a goal has; goals of groups; what sets of relations give, and groups for them; whether what they took for
-    granted of the memo is no longer so."""
+    granted of the memo is no longer so; which joins that rules make stay in their places."""
 
     def of(self, search: SearchContext, goal: Goal) -> Source: ...
 
@@ -87,6 +87,8 @@ class Sources(Protocol):
     def group(self, search: SearchContext, goal: Goal) -> int: ...
 
     def outgrown(self) -> bool: ...
+
+    def stay(self, made: list[LogicalExpr]) -> bool: ...
 
 
 TIE = 4e-12  # of a cost: plans that differ by less cost the same, since bounds leave room for rounding

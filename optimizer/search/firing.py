@@ -63,6 +63,7 @@ def insert_results(
                 if each.op is closed.op and memo.group(each.group).props.columns == closed.columns:
                     each.barred |= barred
         news += added
+    search.sources.stay(news)
     if search.trace is not None:
         search.trace.emit("fire", rule=rule.name, mexpr=mexpr.id, produced=len(produced), new=[n.id for n in news])
     return news

@@ -129,10 +129,8 @@ class Regions(OfSearch):
         self._forms = by_cost and search.memo.merges > 0  # trees of a choice have become one group
         for group in search.memo.groups:
             graphs = [mexpr for mexpr in group.logical if isinstance(mexpr.op, JoinGraph)]
-            for mexpr in group.logical:
-                if isinstance(mexpr.op, Join) and mexpr.op.predicate in self._too_many:
-                    mexpr.barred |= self._regrouping
-                    search.counters.narrow("joins of several kinds are too many to be tried in other orders")
+            if self.stay(group.logical):
+                search.counters.narrow("joins of several kinds are too many to be tried in other orders")
             for mexpr in graphs:
                 decision = self.wholes[mexpr] = self._decision(mexpr, len(graphs) > 1)
                 search.open_splits |= decision.open
@@ -142,6 +140,16 @@ class Regions(OfSearch):
                     mexpr.barred |= self._bit  # rules do not see its splits
                 if search.trace is not None:
                     search.trace.emit("region", mexpr=mexpr.id, group=group.id, method=decision.method.value, why=decision.why)
+
+    def stay(self, made: list[LogicalExpr]) -> bool:
+        """Keep those of the joins in their places that are of regions too large to be ordered as a whole, or made of these by
+        rules; whether there are any."""
+        if not self._too_many:
+            return False
+        kept = [each for each in made if isinstance(each.op, Join) and each.op.predicate in self._too_many]
+        for each in kept:
+            each.barred |= self._regrouping
+        return bool(kept)
 
     def unseen(self, graph: LogicalExpr) -> bool:
         """Whether rules do not look into the joins of a join graph: as was decided for that of the query that it is part of."""

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from optimizer.algebra.predicates import compare
-from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, InList, Literal, Scalar
+from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, InList, Literal, Scalar
 from optimizer.algebra.types import DATE, is_date, is_timestamp
 from optimizer.sql.coerce import Operand, bare, comparable, negated, text_of, truth
+from optimizer.sql.parse import LISTED
 from optimizer.sql.rows import compare_rows, row_in_list, row_items
 from optimizer.sql.subqueries import compared_with_any, quantified
 
@@ -81,7 +82,8 @@ def _in(binder: ExpressionBinder, node: Any) -> Scalar:
         binder.source.only(node, "this", "query", "expressions")
         return compared_with_any(binder, "=", node.this, query, node)
     binder.source.only(node, "this", "expressions")
-    if not node.expressions:
+    listed = node.meta.get(LISTED, False)
+    if not node.expressions and not listed:
         raise binder.source.error("the IN list is empty", node)
     row = row_items(node.this)
     if row is not None:
@@ -90,7 +92,16 @@ def _in(binder: ExpressionBinder, node: Any) -> Scalar:
     operands = [value, *(_midnight_as_date(item, value) for item in binder.operands(node.expressions))]
     scalars, _ = binder.meet(operands, "cannot compare", comparing=True, strings_yield=True)
     items = tuple(dict.fromkeys(scalars[1:]))
+    if listed and not (items and all(isinstance(item, Literal) and item.value is not None for item in items)):
+        return _in_list_value(binder, value, scalars[0], items)
     return compare("=", scalars[0], items[0]) if len(items) == 1 else InList(scalars[0], items)
+
+
+def _in_list_value(binder: ExpressionBinder, value: Operand, scalar: Scalar, items: tuple[Scalar, ...]) -> Scalar:
+    """Whether a list holds a value: unknown of NULL alone; NULLs in the list are equal to nothing."""
+    binder.used_twice(value, "IN")
+    found = Call("coalesce", (InList(scalar, items), FALSE), BOOL) if items else FALSE
+    return Case(((Call("is_null", (scalar,), BOOL), Literal(None, BOOL)),), found, BOOL)
 
 
 def _like(binder: ExpressionBinder, node: Any) -> Scalar:

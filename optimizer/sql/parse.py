@@ -34,6 +34,7 @@ _STATEMENT_WORDS = (
 _STATEMENTS = frozenset(_STATEMENT_WORDS.split())
 _POSITIONED = frozenset((exp.Null, exp.Boolean, exp.Var, exp.Placeholder, exp.Parameter, exp.CurrentDate, exp.CurrentTimestamp))
 COMMA_JOIN = "comma_join"
+LISTED = "listed"
 _QUANTIFIERS = {TokenType.ALL: exp.All, TokenType.SOME: exp.Any}
 _NO_QUANTIFIER_AFTER = frozenset({TokenType.DOT, TokenType.LIKE, TokenType.ILIKE})
 _OPERANDS = types("VAR IDENTIFIER NUMBER STRING")
@@ -157,6 +158,14 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
             this.set("expressions", [*this.expressions[:-1], last.this])
             this = self.expression(type(last)(this=this))
         return super()._parse_window(this, alias)
+
+    def _parse_in(self, *args: Any, **kwargs: Any) -> Any:
+        """x IN [1, 2] asks for what a list holds; sqlglot takes it for x IN (1, 2), which says of NULLs otherwise."""
+        listed = bool(self._curr) and self._curr.token_type is TokenType.L_BRACKET
+        node = super()._parse_in(*args, **kwargs)
+        if listed:
+            node.meta[LISTED] = True
+        return node
 
     def _parse_quantified(self) -> Any:
         """ALL (...) and SOME (...) read as ANY (...) is: sqlglot takes ALL ((SELECT ...) UNION ...) for a call of a function."""

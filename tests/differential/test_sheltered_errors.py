@@ -27,8 +27,8 @@ QUERIES = {
     "join predicate": "select * from (select h.s, a.x from h join a on a.x = h.x and abs(h.y + a.x) < 25) t where t.s::int > 0",
     "filter": "select * from (select * from b where y < 25) t where cast(s as int) > 0",
     "left join": "select b.x, a.x from b left join a on b.x = a.x and b.y < 25 and cast(b.s as int) > 0 where b.y < 25",
-    "several that raise, in a list": "select b.x, c.y, g.v from c, g, b, h, a where b.y = c.y and h.y = c.y and a.x = b.x and b.x < 9"
-    " and cast(h.s as int) = cast(b.s as int) and cast(g.k as int) = b.x and g.v <> 3",
+    "several that raise, in a list": "select b.x, c.y, g.v from c, g, b, h, a where b.y = c.y and h.y = c.y and a.x = b.x"
+    " and b.x < 9 and cast(h.s as int) = cast(b.s as int) and cast(g.k as int) = b.x and g.v <> 3",
     "no row to meet": "select x, x = 2 or exists (select 1 from b where b.x = a.x + 9223372036854775805 and y > 99) from a",
 }
 

@@ -56,6 +56,19 @@ def test_a_star_of_left_joins_is_left_as_it_is() -> None:
     assert query.search.mexprs_logical < 2 * small.search.mexprs_logical
 
 
+def test_joins_that_rules_make_of_semi_joins_are_left_where_they_are() -> None:
+    """They were tried in all orders, until the budget was spent."""
+
+    def planned(names: str) -> OptimizedQuery:
+        tests = [f"exists (select 1 from big {name} where {name}.k = a.k and {name}.id > {i})" for i, name in enumerate(names)]
+        return Optimizer(TABLES).optimize(f"select a.k from a where {' and '.join(tests)}")
+
+    query, small = planned("bcdefghijkl"), planned("bcdefgh")
+    assert not query.search.proven
+    assert small.search.proven
+    assert query.search.mexprs_logical < 2 * small.search.mexprs_logical
+
+
 @pytest.mark.parametrize(
     ("joins", "kinds"),
     [
