@@ -29,6 +29,7 @@ _BINARY = re.compile(r"0[bB]([01]+(?:_[01]+)*)")
 _SPECIAL = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _DATE = re.compile(r"([0-9]+)([ /\\-])([0-9]{1,2})\2([0-9]{1,2})(?![0-9])(?! +\([bB][cC]\))")
 _TIME = re.compile(r"0*([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]*))?(?:Z| UTC|[+-][0-9]{2}(?::?[0-9]{2})?)?\s*)?")
+_NOT_PLAIN = b"\\'\""  # in the text of bytes
 _TRUE, _FALSE = frozenset(("true", "t", "yes", "y", "1")), frozenset(("false", "f", "no", "n", "0"))
 
 
@@ -113,6 +114,8 @@ def to_text(value: Any, source: DataType) -> str:
         return value.isoformat()
     if isinstance(value, int | str):
         return str(value)
+    if isinstance(value, bytes):
+        return "".join(chr(b) if 32 <= b < 127 and b not in _NOT_PLAIN else f"\\x{b:02X}" for b in value)
     raise _impossible(source, pa.string())
 
 

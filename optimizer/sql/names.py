@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlglot import exp
@@ -12,7 +13,7 @@ from sqlglot.errors import ErrorLevel
 
 from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, InList, Literal, Scalar
 from optimizer.sql.coerce import bare
-from optimizer.sql.parse import Plus, without_parents
+from optimizer.sql.parse import DIALECT, Plus, without_parents
 
 _INFIX = {
     exp.Add: "+",
@@ -47,10 +48,10 @@ _CALLS = {
 }  # fmt: skip
 
 
-def output_name(node: Any) -> str:
-    """The name of a SELECT item without alias."""
+def output_name(node: Any, spelling: Callable[[str | None, str], str]) -> str:
+    """The name of a SELECT item without alias; `spelling` knows how a column's own is written."""
     node = bare(node)
-    return node.name if isinstance(node, exp.Column) else _text(node)
+    return spelling(node.table or None, node.name) if isinstance(node, exp.Column) else _text(node)
 
 
 def _text(node: Any) -> str:
@@ -120,7 +121,7 @@ def _call(node: Any) -> str:
 
 def _written(node: Any, **options: Any) -> str:
     copy = node.copy()  # the generator rewrites some nodes
-    text = str(copy.sql(dialect="duckdb", copy=False, **options))
+    text = str(copy.sql(dialect=DIALECT, copy=False, **options))
     without_parents(copy)
     return text
 

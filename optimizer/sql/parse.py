@@ -35,6 +35,8 @@ _STATEMENTS = frozenset(_STATEMENT_WORDS.split())
 _POSITIONED = frozenset((exp.Null, exp.Boolean, exp.Var, exp.Placeholder, exp.Parameter, exp.CurrentDate, exp.CurrentTimestamp))
 COMMA_JOIN = "comma_join"
 LISTED = "listed"
+DIALECT = DuckDB()
+DIALECT.INDEX_OFFSET = 0  # places in [] stay as they are written
 _QUANTIFIERS = {TokenType.ALL: exp.All, TokenType.SOME: exp.Any}
 _NO_QUANTIFIER_AFTER = frozenset({TokenType.DOT, TokenType.LIKE, TokenType.ILIKE})
 _OPERANDS = types("VAR IDENTIFIER NUMBER STRING")
@@ -227,9 +229,7 @@ def parse(sql: str) -> tuple[Any, Source]:
     _check_statement(source, tokens)
     check_neighbours(source, tokens)
     check_precedence(source, tokens)
-    dialect = DuckDB()
-    dialect.INDEX_OFFSET = 0  # places in [] stay as they are written
-    parser = _Parser(dialect=dialect)
+    parser = _Parser(dialect=DIALECT)
     try:
         trees = [tree for tree in parser.parse(tokens, sql) if tree is not None]
     except ParseError as error:

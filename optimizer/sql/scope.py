@@ -105,6 +105,14 @@ class Scope:
             return [v for v in self._merged if v.name.lower() == wanted]
         return [v for r in self.relations if wanted in r.places for v in r.visible(r.places[wanted])]
 
+    def spelling(self, table: str | None, name: str) -> str:
+        """The name as the column has it that is meant; as it is given where there is no such column."""
+        if table is None:
+            return next((visible.name for visible in self.meanings(name)), name)
+        relation = self.relation(table)
+        places = [] if relation is None else relation.places.get(name.lower(), [])
+        return relation.names[places[0]] if relation is not None and places else name
+
     def lookup(self, table: str | None, name: str) -> list[Scalar]:
         """Everything `name` or `table.name` can mean."""
         if table is None and self._merged is not None:

@@ -131,7 +131,7 @@ class _Block:
                 self.items.append(Item(alias or "unnest", ColumnRef(self.split[1], STRING), alias, alias))
                 continue
             scalar = binder.bind(inner)
-            name = alias if alias is not None else output_name(inner)
+            name = alias if alias is not None else output_name(inner, self.scope.spelling)
             self.items.append(Item(name, scalar, alias, name if isinstance(inner, exp.Column) else alias))
             if alias is not None:
                 self.aliases[alias.lower()] = scalar  # of two items of one name the last is meant

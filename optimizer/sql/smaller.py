@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from sqlglot import exp
 
 from optimizer.catalog.table import Catalog
-from optimizer.sql.parse import parse
+from optimizer.sql.parse import DIALECT, parse
 
 Part = tuple[str, Callable[[], None]]
 
@@ -29,7 +29,7 @@ def without(sql: str, parts: Collection[int], catalog: Catalog) -> str:
     chosen = [remove for number, (_, remove) in enumerate(list(_parts(tree, catalog))) if number in parts]
     for remove in chosen:
         remove()
-    return str(tree.sql(dialect="duckdb", comments=False))
+    return str(tree.sql(dialect=DIALECT, comments=False))
 
 
 def _parts(tree: exp.Expr, catalog: Catalog) -> Iterator[Part]:
