@@ -67,6 +67,7 @@ class ExpressionBinder:
         "refs",
         "scope",
         "source",
+        "unnested",
     )
 
     def __init__(
@@ -89,6 +90,7 @@ class ExpressionBinder:
         self.depth = 0
         self.current: Any = None
         self.refs = refs if refs is not None else {}
+        self.unnested: tuple[Any, Scalar] | None = None  # an unnest, and its value in each of the rows that come of it
 
     def bind(self, node: Any) -> Scalar:
         """The scalar for `node`. Raises SqlError or Unsupported with a caret under the offending part."""
@@ -97,6 +99,8 @@ class ExpressionBinder:
             raise self.source.error("an expression is missing", self.current, f"something is left out in {self.clause}")
         handler = HANDLERS.get(type(node))
         if handler is None:
+            if self.unnested is not None and self.unnested[0] is node:
+                return self.unnested[1]
             raise self.unknown_form(node)
         self.current = node
         self.depth += 1
@@ -260,7 +264,10 @@ _FORMS: dict[Any, tuple[str, str | None]] = {
     exp.All: ("ALL outside a comparison", "write x > ALL (SELECT ...)"),
     exp.Columns: ("COLUMNS(...)", "name the columns, or use * and * EXCLUDE (...)"),
     exp.Dot: ("field access", None),
-    exp.Explode: ("such an unnest", "unnest(string_split(x, ',')) may stand in FROM, or once in SELECT as an item of its own"),
+    exp.Explode: (
+        "such an unnest",
+        "unnest of string_split(x, ',') or of a series of constants may stand in FROM, or once in SELECT",
+    ),
     exp.Split: (
         "a list value",
         "unnest(string_split(x, ',')) gives a row for each part, split_part(x, ',', 1) the first",

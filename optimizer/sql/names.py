@@ -51,7 +51,9 @@ _CALLS = {
 def output_name(node: Any, spelling: Callable[[str | None, str], str]) -> str:
     """The name of a SELECT item without alias; `spelling` knows how a column's own is written."""
     node = bare(node)
-    return spelling(node.table or None, node.name) if isinstance(node, exp.Column) else _text(node)
+    if isinstance(node, exp.Column):
+        return spelling(node.table or None, node.name)
+    return "unnest" if isinstance(node, exp.Explode) else _text(node)
 
 
 def _text(node: Any) -> str:

@@ -13,8 +13,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from sqlglot import exp
 
+from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
+from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Project, ProjectItem, Window, WindowItem
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, Scalar, WindowCall
@@ -34,7 +37,8 @@ from optimizer.sql.ordering import collation, is_all, limited, output_position, 
 from optimizer.sql.scope import Scope
 from optimizer.sql.stars import expand_star, is_star
 from optimizer.sql.subqueries import over_columns
-from optimizer.sql.unnest import Split, bind_split, is_split, unnested
+from optimizer.sql.unnest import bind_split, is_split, unnested
+from optimizer.sql.values import bind_series, is_series
 from optimizer.sql.window_names import named_windows
 from optimizer.sql.windows import WindowExpression, Windows, refuse_windows, window_expressions
 
@@ -77,8 +81,8 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
         predicate = conjunction([binder.truth(node.args["where"].this)])
         refuse_windows(source, predicate, "WHERE", node.args["where"].this)
         tree = Tree(Filter(predicate), (tree,)) if predicate else tree
-    if block.split is not None:
-        tree = unnested(context, tree, *block.split)
+    if block.unnest is not None:
+        tree = block.unnest.rows(tree)
     terms, distinct = block.bind_order(node.args.get("order")), node.args.get("distinct")
     if distinct is not None:
         source.only(distinct, "on")
@@ -98,16 +102,30 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     return limited(context, node, bound, ctes)
 
 
+def _unnest_in(item: Any) -> Any:
+    """The unnest in an item of SELECT, outside of subqueries."""
+    inside = item.walk(prune=lambda node: isinstance(node, exp.Query))
+    return next((node for node in inside if is_split(node) or is_series(node)), None)
+
+
+class Unnest(NamedTuple):
+    """An unnest among the items of SELECT: its value in each of the rows that `rows` makes of those of FROM and WHERE."""
+
+    node: Any
+    value: ColumnRef
+    rows: Callable[[Tree], Tree]
+
+
 class _Block:
     """The state of one block while its clauses are bound: items and, for messages, where their columns were written."""
 
-    __slots__ = ("aliases", "claims", "context", "items", "operand", "qualify", "refs", "scope", "split")
+    __slots__ = ("aliases", "claims", "context", "items", "operand", "qualify", "refs", "scope", "unnest")
 
     def __init__(self, context: Context, scope: Scope, operand: bool) -> None:
         self.context, self.scope, self.operand = context, scope, operand
         self.items: list[Item] = []
         self.qualify: Scalar | None = None
-        self.split: tuple[Split, ColumnId] | None = None  # an unnest among the items, and the column of its parts
+        self.unnest: Unnest | None = None
         self.aliases: dict[str, Scalar] = {}
         self.refs: dict[ColumnId, Any] = {}
         self.claims: dict[AggregateCall, ColumnId] = {}  # aggregates of this block that stand in subqueries
@@ -125,11 +143,9 @@ class _Block:
             if isinstance(inner, exp.Alias):
                 source.only(inner, "this", "alias")
                 alias, inner = source.name(inner.args["alias"], label=True), bare(inner.this)
-            if is_split(inner) and self.split is None:
-                plain = ExpressionBinder(self.context, self.scope, "unnest")
-                self.split = bind_split(plain, inner), self.context.columns.new("unnest", STRING, True).id
-                self.items.append(Item(alias or "unnest", ColumnRef(self.split[1], STRING), alias, alias))
-                continue
+            if self.unnest is None and (below := _unnest_in(inner)) is not None:
+                self.unnest = self._split(below) if is_split(below) else self._series(below)
+                binder.unnested = (below, self.unnest.value)
             scalar = binder.bind(inner)
             name = alias if alias is not None else output_name(inner, self.scope.spelling)
             self.items.append(Item(name, scalar, alias, name if isinstance(inner, exp.Column) else alias))
@@ -137,6 +153,16 @@ class _Block:
                 self.aliases[alias.lower()] = scalar  # of two items of one name the last is meant
         if not self.items:
             raise source.error("the SELECT list is empty", select, word="SELECT")
+
+    def _split(self, node: Any) -> Unnest:
+        context, part = self.context, self.context.columns.new("unnest", STRING, True).id
+        split = bind_split(ExpressionBinder(context, self.scope, "unnest"), node)
+        return Unnest(node, ColumnRef(part, STRING), lambda rows: unnested(context, rows, split, part))
+
+    def _series(self, node: Any) -> Unnest:
+        series = bind_series(self.context, node.this)
+        value = reference(series.outputs[0].id, self.context.columns)
+        return Unnest(node, value, lambda rows: Tree(Join(JoinKind.INNER, ()), (rows, series.tree)))
 
     def _binder(self, clause: str, aggregates: bool = True, prefer: Callable[[Scalar], bool] | None = None) -> ExpressionBinder:
         return ExpressionBinder(self.context, self.scope, clause, aggregates, self.aliases, prefer, self.claims, self.refs)
@@ -256,9 +282,9 @@ class _Block:
     def refuse_beside_unnest(self, node: Any, terms: list[SortTerm]) -> None:
         """Groups and windows would be made of the rows before an unnest in SELECT."""
         scalars, clauses = self._scalars(terms), (node.args.get("group"), node.args.get("having"), self.claims)
-        if self.split is not None and (any(clauses) or aggregate_calls(scalars) or window_expressions(scalars)):
+        if self.unnest is not None and (any(clauses) or aggregate_calls(scalars) or window_expressions(scalars)):
             hint = "write it in FROM: FROM t, unnest(string_split(t.x, ',')) AS v(part)"
-            raise self.context.source.unsupported("unnest in SELECT beside groups or window functions", self.split[0].node, hint)
+            raise self.context.source.unsupported("unnest in SELECT beside groups or window functions", self.unnest.node, hint)
 
     def _scalars(self, terms: list[SortTerm]) -> list[Scalar]:
         """All scalars over the rows after grouping: items, sort terms, QUALIFY."""

@@ -69,6 +69,11 @@ SERIES = ("range", "generate_series")
 _MOST_NUMBERS = 100_000  # of a series: they are written into the plan
 
 
+def is_series(node: Any) -> bool:
+    """Whether an AST node is unnest(range(...)) as an item of SELECT."""
+    return isinstance(node, exp.Explode) and isinstance(node.this, exp.Anonymous) and node.this.name.lower() in SERIES
+
+
 def bind_series(context: Context, node: Any) -> Bound:
     """range(to), range(from, to, step): the integers from `from` (0) up to `to` without it; generate_series: with it.
 
