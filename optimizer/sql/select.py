@@ -340,8 +340,11 @@ class _Block:
         return Bound(Tree(Filter((first,)), (numbered,)), bound.outputs, order)
 
     def project_distinct(self, tree: Tree, terms: list[SortTerm]) -> Bound:
-        """SELECT DISTINCT: sort terms may use the outputs only, as other values are not the same in all duplicates."""
+        """SELECT DISTINCT: sort terms may use the outputs only, as other values are not the same in all duplicates; any values
+        where there are none."""
         items = self.items
+        if tree.props.unique_on(column_set(i.scalar.id for i in items if isinstance(i.scalar, ColumnRef))):
+            return self.project(tree, terms)
         self.items = [i._replace(scalar=_key(i.scalar)) for i in items]
         plain = self.project(tree, [])
         inputs = tree.columns | plain.tree.columns
@@ -367,7 +370,7 @@ class _Block:
                     raise self.context.source.error(
                         "ORDER BY of SELECT DISTINCT takes expressions of the select list only",
                         term.node,
-                        "add the expression to the select list",
+                        "add the expression to the select list, or say whose it is: GROUP BY the list, ORDER BY max(...)",
                     )
                 id = shelf.column(scalar, None)
             keys.append(SortKey(id, term.descending, term.nulls_first))
