@@ -343,7 +343,8 @@ class _Block:
         """SELECT DISTINCT: sort terms may use the outputs only, as other values are not the same in all duplicates; any values
         where there are none."""
         items = self.items
-        if tree.props.unique_on(column_set(i.scalar.id for i in items if isinstance(i.scalar, ColumnRef))):
+        selected = column_set(i.scalar.id for i in items if isinstance(i.scalar, ColumnRef))
+        if any(term.output is None for term in terms) and tree.props.unique_on(selected):
             return self.project(tree, terms)
         self.items = [i._replace(scalar=_key(i.scalar)) for i in items]
         plain = self.project(tree, [])
