@@ -33,11 +33,12 @@ def distinct_rows(arrays: Sequence[pa.Array]) -> tuple[np.ndarray, np.ndarray]:
         encoded = array.dictionary_encode(null_encoding="encode")
         own = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         if codes is not None:
-            own = np.unique(codes, return_inverse=True)[1] * (len(encoded.dictionary) + 1) + own
-        codes = own
+            own = codes * (len(encoded.dictionary) + 1) + own
+        codes = pa.array(own).dictionary_encode().indices.to_numpy().astype(np.int64)
     assert codes is not None
-    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    return first, inverse
+    first = np.empty(codes.max(initial=-1) + 1, np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last one that is written stays
+    return first, codes
 
 
 def by_reference(compute: Callable[..., Any], args: Sequence[Value], rows: int, type: DataType) -> pa.Array:
