@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow.distinct import Value, as_array
+from executor.arrow.intervals import LAYOUT
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate_dates import DAY
 from optimizer.errors import ExecutionError
@@ -18,8 +19,6 @@ _TIMESTAMP, _INT64 = pa.timestamp("us"), pa.int64()
 _MOST_DAYS = 106_000_000  # whose microseconds, and those of an interval's time, fit 64 bits
 _INFINITE = (1 << 63) - 1  # microseconds
 _FIRST_DAY, _LAST_DAY = int(np.datetime64("0001-01-01").astype(int)), int(np.datetime64("9999-12-31").astype(int))
-
-_INTERVAL = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])  # Arrow's layout of month_day_nano
 
 _PARTS = {
     "year": pc.year,
@@ -57,7 +56,7 @@ def _moments(value: Value) -> Value:
     return moments
 
 
-def moved(moments: pa.Array, months: int, days: int, nanoseconds: int) -> np.ndarray:
+def moved(moments: pa.Array, months: Any, days: int, nanoseconds: int) -> np.ndarray:
     """Microseconds, anything for NULL, after `date_add` without bounds: bounds of values, which need not be dates themselves."""
     return _sum(moments, months, days, nanoseconds, lambda days: np.clip(days, -_MOST_DAYS, _MOST_DAYS))
 
@@ -70,7 +69,7 @@ def date_add(start: Value, interval: Value, rows: int) -> pa.Array:
             return pa.nulls(rows, _TIMESTAMP)
         value = interval.as_py()
         return _moved(moments, pc.is_valid(moments), value.months, value.days, value.nanoseconds)
-    parts = np.frombuffer(interval.buffers()[1], _INTERVAL)[interval.offset : interval.offset + rows]
+    parts = np.frombuffer(interval.buffers()[1], LAYOUT)[interval.offset : interval.offset + rows]
     valid = pc.and_(pc.is_valid(moments), pc.is_valid(interval))
     return _moved(moments, valid, *(parts[name].astype(np.int64) for name in ("months", "days", "nanoseconds")))
 
@@ -102,6 +101,19 @@ def _sum(
         length = ((target + np.timedelta64(1, "M")).astype("M8[D]") - first).astype(np.int64)
         days = within(first.astype(np.int64) + np.minimum(day, length - 1))
     return within(days + add_days) * DAY + time + add_nanoseconds // 1000
+
+
+def days_of(moments: pa.Array) -> pa.Array:
+    """As dates. Raises ExecutionError for what is beyond the years."""
+    days = moments.cast(pa.date32())
+    _check_days(days.cast(pa.int32()).drop_null().to_numpy())
+    return days
+
+
+def microseconds_of(moments: pa.Array) -> np.ndarray:
+    """Since 1970, 0 for NULL. Raises ExecutionError for what is beyond the years."""
+    days_of(moments)
+    return moments.cast(_TIMESTAMP).cast(_INT64).fill_null(0).to_numpy()
 
 
 def _check_days(days: np.ndarray) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executor.arrow import arithmetic, comparisons, dates, strings
+from executor.arrow import arithmetic, comparisons, dates, days, spans, strings
 from executor.arrow.batches import column_name, single_array
 from executor.arrow.casts import cast
 from executor.arrow.decimal_trees import compile_tree, is_tree
@@ -289,6 +289,12 @@ def _function(call: Call) -> Callable[[Sequence[Value], int], Value]:
         assert isinstance(call.args[0], Literal), "date_trunc takes its unit as a literal"
         unit = call.args[0].value
         return lambda a, rows: dates.date_trunc(unit, a[1], rows, type)
+    if name in days.OF_DAY:
+        return lambda a, rows: days.by_day(name, a[0], rows, type)
+    if name in _COUNTS:
+        assert isinstance(call.args[0], Literal), f"{name} takes its unit as a literal"
+        count, unit = _COUNTS[name], call.args[0].value
+        return lambda a, rows: spans.between(count, unit, a[1], a[2], rows)
     if name in ("greatest", "least"):
         return lambda a, rows: _extreme(a, ">" if name == "greatest" else "<", rows)
     if name in _FUNCTIONS:
@@ -309,6 +315,7 @@ def _extreme(args: Sequence[Value], better: str, rows: int) -> pa.Array:
     return result
 
 
+_COUNTS = {"date_diff": spans.boundaries, "date_sub": spans.whole_units}
 _Compute = Callable[[Sequence[Value], int], Value]
 _FUNCTIONS: dict[str, Callable[[DataType], _Compute]] = {
     "is_distinct_from": lambda type: lambda a, rows: comparisons.distinct_from(a[0], a[1]),
@@ -363,5 +370,10 @@ _FUNCTIONS: dict[str, Callable[[DataType], _Compute]] = {
     "date_add_days": lambda type: lambda a, rows: dates.date_add_days(a[0], a[1], rows),
     "date_diff_days": lambda type: lambda a, rows: dates.date_diff_days(a[0], a[1]),
     "microseconds_between": lambda type: lambda a, rows: dates.microseconds_between(a[0], a[1]),
+    "to_interval": lambda type: lambda a, rows: spans.to_interval(a[0], rows),
+    "epoch": lambda type: lambda a, rows: spans.since_1970(lambda n: n / 1e6, a[0], rows, type),
+    "microsecond": lambda type: lambda a, rows: spans.since_1970(lambda n: n % 60_000_000, a[0], rows, type),
+    "millisecond": lambda type: lambda a, rows: spans.since_1970(lambda n: n % 60_000_000 // 1000, a[0], rows, type),
+    "strftime": lambda type: lambda a, rows: days.strftime(a[0], a[1], rows, type),
     "random": lambda type: lambda a, rows: pa.array(np.random.default_rng(random.getrandbits(64)).random(rows)),
 }

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from executor.arrow.decimals import validity_of
 
-_LAYOUT = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
+LAYOUT = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])  # Arrow's
 _DAY = 86_400_000_000_000  # nanoseconds
 _DAY_BITS = 47  # that hold the nanoseconds of a day
 
@@ -17,7 +17,7 @@ def comparable(intervals: pa.Array) -> pa.Array:
     rows = len(intervals)
     if rows == 0:
         return pa.array([], pa.decimal128(38, 0))
-    parts = np.frombuffer(intervals.buffers()[1], _LAYOUT)[intervals.offset : intervals.offset + rows]
+    parts = np.frombuffer(intervals.buffers()[1], LAYOUT)[intervals.offset : intervals.offset + rows]
     whole, rest = np.divmod(parts["nanoseconds"], _DAY)
     days = parts["months"].astype(np.int64) * 30 + parts["days"] + whole
     words = np.empty(2 * rows, np.int64)

@@ -227,7 +227,7 @@ def boundaries(unit: str, start: datetime, end: datetime) -> int:
     """How many starts of a unit lie between."""
     match unit:
         case "year" | "decade" | "century" | "millennium":
-            years = _MONTHS[unit] // 12
+            years = MONTHS[unit] // 12
             return end.year // years - start.year // years
         case "quarter":
             return (end.year * 4 + (end.month - 1) // 3) - (start.year * 4 + (start.month - 1) // 3)
@@ -236,21 +236,21 @@ def boundaries(unit: str, start: datetime, end: datetime) -> int:
         case "week":  # in DuckDB whole ones of the days between
             return whole_units(unit, as_timestamp(start.date()), as_timestamp(end.date()))
     since = datetime(1970, 1, 1)
-    return microseconds_between(end, since) // _MICROSECONDS[unit] - microseconds_between(start, since) // _MICROSECONDS[unit]
+    return microseconds_between(end, since) // MICROSECONDS[unit] - microseconds_between(start, since) // MICROSECONDS[unit]
 
 
 def whole_units(unit: str, start: datetime, end: datetime) -> int:
     """How many whole ones of a unit lie between."""
     if start > end:
         return -whole_units(unit, end, start)
-    if unit in _MICROSECONDS:
-        return microseconds_between(end, start) // _MICROSECONDS[unit]
+    if unit in MICROSECONDS:
+        return microseconds_between(end, start) // MICROSECONDS[unit]
     months = end.year * 12 + end.month - start.year * 12 - start.month
-    return (months - (date_add(start, pa.MonthDayNano((months, 0, 0))) > end)) // _MONTHS[unit]
+    return (months - (date_add(start, pa.MonthDayNano((months, 0, 0))) > end)) // MONTHS[unit]
 
 
-_MICROSECONDS = {
+MICROSECONDS = {
     "microsecond": 1, "millisecond": 1000, "second": 1_000_000, "minute": 60_000_000,
     "hour": DAY // 24, "day": DAY, "week": 7 * DAY,
 }  # fmt: skip
-_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200, "millennium": 12_000}
+MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200, "millennium": 12_000}
