@@ -104,6 +104,12 @@ def absolute(a: Value, rows: int, type: DataType) -> Value:
     return checked("abs", type, pc.abs_checked, a)
 
 
+def sign(a: Value, type: DataType) -> Value:
+    """0 also of NaN."""
+    zero = pa.scalar(0, a.type)
+    return pc.subtract(pc.cast(pc.greater(a, zero), type), pc.cast(pc.less(a, zero), type))
+
+
 def floor_or_ceil(a: Value, rows: int, type: DataType, up: bool) -> Value:
     if pa.types.is_decimal(a.type):
         return decimals.to_whole(as_array(a, rows), type, up)

@@ -77,6 +77,15 @@ def _slice(text: pa.Array, begin: int, end: int | None) -> pa.Array:
     return pc.utf8_slice_codeunits(text, max(-bound, min(begin, bound)), None if end is None else max(-bound, min(end, bound)))
 
 
+def part(args: Sequence[Value], rows: int) -> pa.Array:
+    """From one place to another; -1 is the last one."""
+
+    def one(text: pa.Array, start: int, end: int) -> pa.Array:
+        return _slice(text, start - (start > 0), None if end == -1 else end + (end < -1))
+
+    return per_control(as_array(args[0], rows), args[1:], one, _STRING)
+
+
 def left(text: Value, count: Value, rows: int) -> pa.Array:
     return per_control(as_array(text, rows), (count,), lambda t, n: _slice(t, 0, n), _STRING)
 

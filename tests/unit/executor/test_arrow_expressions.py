@@ -89,6 +89,8 @@ def test_comparisons(type: pa.DataType, values: list) -> None:
 def test_arithmetic(type: pa.DataType, values: list) -> None:
     for function in ("+", "-", "*", "//", "%"):
         check(lambda a, f=function: Call(f, (a, lit(values[3], type)), type), (type, values))
+    check(call("sign", I8), (type, values))
+    check(lambda a: Call("sign", (lit(values[3], type),), I8), (type, values))
     for digits in (-25, -3, -1, 0, 1):
         check(lambda a, d=digits: Call("round", (a, lit(d, I32)), type), (type, values))
 
@@ -124,6 +126,7 @@ def test_decimal_arithmetic(left: pa.DataType, right: pa.DataType, total: pa.Dat
     check(call("//", left), *((left, extremes(left)[:5]), (left, extremes(left)[:5])))
     check(call("neg", left), columns[0])
     check(call("abs", left), columns[0])
+    check(call("sign", I8), columns[0])
     whole = dec(left.precision, 0)
     check(call("floor", whole), columns[0])
     check(call("ceil", whole), columns[0])
@@ -176,6 +179,9 @@ def test_substrings_from_afar_and_of_constants() -> None:
     check(call("substring", STR), (STR, words), (I64, places), (I64, places))
     check(call("substring", STR), (STR, words), (I64, places))
     check(lambda a: Call("substring", (a, lit(2, I64), lit(3, I64)), STR), (STR, STRINGS))
+    check(call("array_slice", STR), (STR, words), (I64, places), (I64, places))
+    for start, end in itertools.product(places, repeat=2):
+        check(lambda a, x=start, y=end: Call("array_slice", (a, lit(x, I64), lit(y, I64)), STR), (STR, words))
 
 
 def test_like() -> None:
