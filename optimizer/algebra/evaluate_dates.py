@@ -114,6 +114,19 @@ def date_trunc(unit: str, value: date | datetime, type: DataType) -> date | date
     return start.date() if pa.types.is_date(type) else start
 
 
+def time_bucket(width: Any, value: datetime, origin: datetime) -> datetime:
+    """The start of the stretch of `width`, counted from `origin`, that `value` lies in: whole months, or days and time."""
+    try:
+        if width.months:
+            month = value.year * 12 + value.month - 1
+            month -= (month - origin.year * 12 - origin.month + 1) % width.months
+            return datetime(month // 12, month % 12 + 1, 1)
+        length = width.days * DAY + width.nanoseconds // 1000
+        return value - timedelta(microseconds=microseconds_between(value, origin) % length)
+    except (ValueError, OverflowError):
+        raise ExecutionError(f"the time_bucket of {value} starts before year 1") from None
+
+
 def _first_year(midnight: datetime, years: int) -> datetime:
     year = midnight.year // years * years
     if year == 0:

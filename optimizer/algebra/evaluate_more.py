@@ -5,7 +5,8 @@ from __future__ import annotations
 import calendar
 import math
 import re
-from datetime import date, datetime
+import unicodedata
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -115,6 +116,11 @@ def levenshtein(a: str, b: str) -> int:
     return row[-1]
 
 
+def strip_accents(text: str) -> str:
+    bases = (c for c in unicodedata.normalize("NFD", text) if not unicodedata.category(c).startswith("M"))
+    return unicodedata.normalize("NFC", "".join(bases))
+
+
 # -- numbers ---------------------------------------------------------------------------------------------------------------
 
 
@@ -200,6 +206,11 @@ def hexadecimal(value: str | int) -> str:
     return value.encode().hex().upper() if isinstance(value, str) else f"{value & (1 << 64) - 1:X}"
 
 
+def binary(value: str | int) -> str:
+    """Of the bytes of a text, or of a number in 64 bits."""
+    return "".join(f"{b:08b}" for b in value.encode()) if isinstance(value, str) else f"{value & (1 << 64) - 1:b}"
+
+
 def bit_not(a: int, type: Any) -> int:
     return ~a & (1 << type.bit_width) - 1 if str(type).startswith("u") else ~a
 
@@ -216,6 +227,19 @@ def make_date(year: int, month: int, day: int) -> date:
         return date(year, month, day)
     except (ValueError, OverflowError):
         raise ExecutionError(f"there is no date {year}-{month}-{day}") from None
+
+
+def make_timestamp(year: int, month: int, day: int, hour: int, minute: int, second: float) -> datetime:
+    """24:00:00 and second 60 are those of what follows."""
+    try:
+        part = (second - int(second)) * 1e6
+        rest = int(second) * 1_000_000 + int(abs(part)) + (abs(part) % 1 >= 0.5)  # microseconds
+        wrong = part <= -0.5 or min(hour, minute, int(second)) < 0 or minute > 59 or rest >= 61_000_000
+        if wrong or (hour > 23 and (hour, minute, rest) != (24, 0, 0)):
+            raise ValueError
+        return datetime(year, month, day) + timedelta(hours=hour, minutes=minute, microseconds=rest)
+    except (ValueError, OverflowError):
+        raise ExecutionError(f"there is no moment {year}-{month}-{day} {hour}:{minute}:{second}") from None
 
 
 def epoch(value: date) -> float:

@@ -107,6 +107,7 @@ PARAMETERS = {
     "timestamp": "a date or a timestamp, taken as a timestamp",
     "regex": "a regular expression of RE2",
     "options": "a constant text of the letters c, i, s and, to replace, g",
+    "interval": "a constant interval above 0: of months, or of days and time",
     "format": "a constant text with %Y, %m, %d and the like",
     "unit": "a constant text: year, quarter, month, week, day, hour and the like",
 }

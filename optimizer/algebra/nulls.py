@@ -8,6 +8,8 @@ from optimizer.algebra.columns import ColumnSet, union
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
 
+NULL_OF_VALUES = ("//", "%", "try_strptime")  # strict functions that are NULL of some values too
+
 
 def is_not_null(scalar: Scalar, not_null: ColumnSet) -> bool:
     """Whether `scalar` is never NULL when the columns of `not_null` are not; sound, not complete."""
@@ -16,7 +18,7 @@ def is_not_null(scalar: Scalar, not_null: ColumnSet) -> bool:
             return bool(not_null >> scalar.id & 1)
         case Literal():
             return scalar.value is not None
-        case Call(function="//" | "%"):
+        case Call() if scalar.function in NULL_OF_VALUES:
             return False
         case Call(function="is_null" | "is_not_null" | "is_distinct_from" | "is_not_distinct_from"):
             return True

@@ -8,7 +8,7 @@ import operator
 import random
 from collections.abc import Callable
 from functools import partial
-from hashlib import md5
+from hashlib import md5, sha1, sha256
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +22,7 @@ from optimizer.algebra import evaluate_strings as strings
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate_order import compare_values, order_key
 from optimizer.algebra.functions import Function, same_type
-from optimizer.algebra.types import BOOLEAN, DATE, DOUBLE, HUGEINT, INT8, INT32, INT64, STRING, is_decimal
+from optimizer.algebra.types import BOOLEAN, DATE, DOUBLE, HUGEINT, INT8, INT32, INT64, STRING, TIMESTAMP, is_decimal
 
 
 def _whole_type(arg: DataType) -> DataType | None:
@@ -85,7 +85,12 @@ _FORMS = (
     _form("neg", "minus x", numbers.negate, raises=True, typed=True),
     _form("abs", "absolute value", numbers.absolute, raises=True, typed=True),
     _form("round", "round(x, digits): half away from zero; of a decimal, digits is a constant", numbers.round_to, typed=True),
-    _form("floor", "largest integer not above x", lambda x, type: numbers.floor_or_ceil(x, False, type), typed=True),
+    _form(
+        "floor",
+        "largest integer not above x; fdiv(a, b): floor(a / b); fmod(a, b): a - b * fdiv(a, b)",
+        lambda x, type: numbers.floor_or_ceil(x, False, type),
+        typed=True,
+    ),
     _form("ceil", "smallest integer not below x", lambda x, type: numbers.floor_or_ceil(x, True, type), typed=True),
     _form("sqrt", "square root of a double; negative raises", numbers.square_root, raises=True),
     _form("power", "power of doubles, IEEE 754", numbers.power),
@@ -173,6 +178,10 @@ _CALLED = (
     _text("ltrim_of", "without the given characters at the start: ltrim(x, c)", str.lstrip, "text"),
     _text("rtrim_of", "without the given characters at the end: rtrim(x, c)", str.rstrip, "text"),
     _text("md5", "the MD5 hash in hexadecimal digits", lambda s: md5(s.encode(), usedforsecurity=False).hexdigest()),
+    _text("sha1", "the SHA-1 hash in hexadecimal digits", lambda s: sha1(s.encode(), usedforsecurity=False).hexdigest()),
+    _text("sha256", "the SHA-256 hash in hexadecimal digits", lambda s: sha256(s.encode()).hexdigest()),
+    _text("strip_accents", "the letters without their accents", more.strip_accents),
+    _text("bin", "a text or an integer in binary digits", more.binary),
     Function(
         "concat_ws",
         "the texts that are not NULL, with a separator between",
@@ -275,7 +284,34 @@ _CALLED = (
     Function(
         "make_date", "the date of a year, a month and a day", ("integer", "integer", "integer"), DATE, more.make_date, raises=True
     ),
-    Function("epoch", "seconds since 1970", ("moment",), DOUBLE, more.epoch),
+    Function(
+        "strptime", "the moment that a text is, by such a format", ("text", "format"), TIMESTAMP, date_text.read, raises=True
+    ),
+    Function("try_strptime", "as strptime, NULL for other texts", ("text", "format"), TIMESTAMP, date_text.read_or_null),
+    Function(
+        "make_timestamp",
+        "the moment of year, month, day, hour, minute and second; of one integer: of so many microseconds since 1970",
+        (*["integer"] * 5, "double"),
+        TIMESTAMP,
+        more.make_timestamp,
+        raises=True,
+    ),
+    Function(
+        "time_bucket",
+        "the start of its stretch of that length, counted from 2000-01-03 (months from 2000-01-01) or from the third argument; "
+        "of dates a date",
+        ("interval", "moment", "moment?"),
+        TIMESTAMP,
+        dates.time_bucket,
+        raises=True,
+    ),
+    Function(
+        "epoch",
+        "seconds since 1970; epoch_ms, epoch_us, epoch_ns: whole smaller units; epoch_ms(integer) is the moment",
+        ("moment",),
+        DOUBLE,
+        more.epoch,
+    ),
     *(Function(name, doc, ("moment",), INT64, part) for name, doc, part in dates.FURTHER_PARTS),
     Function("isodow", "the day of the week, Monday is 1", ("moment",), INT64, lambda d: d.isoweekday()),
     Function("isoyear", "the year that its week belongs to", ("moment",), INT64, lambda d: d.isocalendar().year),

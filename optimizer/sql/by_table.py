@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
 _EMPTY, _DAY = Literal("", STRING), Literal(date(2000, 1, 1), DATE)
 _REGEX = ("regexp_matches", "regexp_full_match", "regexp_replace", "regexp_extract")
-_TRIED_ON = {**dict.fromkeys(_REGEX, _EMPTY), "strftime": _DAY}  # whether their constants are right is known before any row
+_TRIED_ON = {
+    **dict.fromkeys(_REGEX, _EMPTY),
+    "strftime": _DAY,
+    "strptime": _EMPTY,
+    "try_strptime": _EMPTY,
+}  # whether their constants are right is known before any row
 
 
 def text_argument(binder: ExpressionBinder, node: Any, what: str) -> Scalar:
@@ -49,12 +54,21 @@ def by_table(binder: ExpressionBinder, known: Function, nodes: Sequence[Any], no
         args = [_table_argument(binder, known.name, kind, each) for kind, each in zip(kinds, nodes, strict=False)]
     if known.name in _TRIED_ON and all(isinstance(arg, Literal) for arg in args[1:]):
         try:
-            evaluate(Call(known.name, (_TRIED_ON[known.name], *args[1:]), STRING), {})
+            name = "try_strptime" if known.name == "strptime" else known.name  # no text is the right one
+            evaluate(Call(name, (_TRIED_ON[known.name], *args[1:]), STRING), {})
         except ExecutionError as error:
             raise binder.source.error(str(error), nodes[1]) from None
     type = known.result(args[0].type) if args else known.result(STRING)
     assert type is not None
     return Call(known.name, tuple(args), type)
+
+
+def arguments(binder: ExpressionBinder, node: Any, name: str, count: int) -> list[Any]:
+    binder.source.only(node, "this", "expressions")
+    found = node.expressions
+    if len(found) != count:
+        raise binder.source.error(f"{name} takes {many(count, 'argument')}, not {len(found)}", node)
+    return list(found)
 
 
 def integer_operand(binder: ExpressionBinder, node: Any, what: str) -> Operand:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -28,11 +27,10 @@ from optimizer.algebra.types import (
     is_string,
     type_name,
 )
-from optimizer.errors import many
-from optimizer.sql import dates
+from optimizer.sql import dates, moments
 from optimizer.sql.aggregates import bind_aggregate
 from optimizer.sql.arithmetic import combine, double_argument, integer_argument, numeric_argument
-from optimizer.sql.by_table import by_table, integer_operand, text_argument
+from optimizer.sql.by_table import arguments, by_table, integer_operand, text_argument
 from optimizer.sql.coerce import Operand, as_text, bare, convert
 from optimizer.sql.instead import INSTEAD
 from optimizer.sql.literals import INTERVAL_UNITS
@@ -187,23 +185,45 @@ def _whole(function: str) -> Handler:
 
 
 def _mod(binder: ExpressionBinder, node: Any) -> Scalar:
-    arguments = _arguments(binder, node, "mod", 2)
-    return combine(binder, "%", binder.operand(arguments[0]), binder.operand(arguments[1]), node)
+    a, b = map(binder.operand, arguments(binder, node, "mod", 2))
+    return combine(binder, "%", a, b, node)
+
+
+def _fdiv(binder: ExpressionBinder, node: Any) -> Scalar:
+    a, b = map(binder.operand, arguments(binder, node, "fdiv", 2))
+    return _quotient_below(binder, a, b, node)
+
+
+def _fmod(binder: ExpressionBinder, node: Any) -> Scalar:
+    """fmod(a, b): a - b * fdiv(a, b), with the sign of b."""
+    a, b = map(binder.operand, arguments(binder, node, "fmod", 2))
+    product = combine(binder, "*", b, Operand(_quotient_below(binder, a, b, node), node), node)
+    return combine(binder, "-", a, Operand(product, node), node)
+
+
+def _quotient_below(binder: ExpressionBinder, a: Operand, b: Operand, node: Any) -> Scalar:
+    quotient = combine(binder, "/", a, b, node)
+    return Call("floor", (quotient,), quotient.type)
 
 
 def _bit_count(binder: ExpressionBinder, node: Any) -> Scalar:
     """Of a number below 0 it depends on the width of its type."""
-    (argument,) = _arguments(binder, node, "bit_count", 1)
+    (argument,) = arguments(binder, node, "bit_count", 1)
     operand = integer_operand(binder, argument, "bit_count")
     scalar = convert(binder.source, operand, operand.type if is_integer(operand.type) else INT32)
     return Call("bit_count", (scalar, Literal(scalar.type.bit_width, INT32)), INT8)
 
 
-def _hex(binder: ExpressionBinder, node: Any) -> Scalar:
-    (argument,) = _arguments(binder, node, "hex", 1)
-    operand = binder.operand(argument)
-    scalar = operand.scalar if is_integer(operand.type) else text_argument(binder, argument, "hex")
-    return Call("hex", (scalar,), STRING)
+def _digits(name: str) -> Handler:
+    """hex and bin, of a text or an integer."""
+
+    def handler(binder: ExpressionBinder, node: Any) -> Scalar:
+        (argument,) = arguments(binder, node, name, 1)
+        operand = binder.operand(argument)
+        scalar = operand.scalar if is_integer(operand.type) else text_argument(binder, argument, name)
+        return Call(name, (scalar,), STRING)
+
+    return handler
 
 
 def _typeof(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -238,7 +258,7 @@ def _of_part(name: str, function: Callable[[ExpressionBinder, str, Any, Any], Sc
     """name('year', d)."""
 
     def handler(binder: ExpressionBinder, node: Any) -> Scalar:
-        part, moment = _arguments(binder, node, name, 2)
+        part, moment = arguments(binder, node, name, 2)
         part = bare(part)
         if not (isinstance(part, exp.Literal) and part.is_string):
             raise binder.source.unsupported(f"{name} with a part that is no constant", node, f"write {name}('year', d)")
@@ -248,24 +268,12 @@ def _of_part(name: str, function: Callable[[ExpressionBinder, str, Any, Any], Sc
 
 
 def _weekday(binder: ExpressionBinder, node: Any) -> Scalar:
-    (moment,) = _arguments(binder, node, "weekday", 1)
+    (moment,) = arguments(binder, node, "weekday", 1)
     return dates.extract(binder, "dayofweek", moment, node)
 
 
-def _epoch(binder: ExpressionBinder, node: Any) -> Scalar:
-    (moment,) = _arguments(binder, node, "epoch", 1)
-    return dates.extract(binder, "epoch", moment, node)
-
-
-def _epoch_ms(binder: ExpressionBinder, node: Any) -> Scalar:
-    (moment,) = _arguments(binder, node, "epoch_ms", 1)
-    since = convert(binder.source, dates.moment_argument(binder, moment, "epoch_ms"), TIMESTAMP)
-    microseconds = Call("microseconds_between", (since, Literal(datetime(1970, 1, 1), TIMESTAMP)), INT64)
-    return Call("//", (microseconds, Literal(1000, INT64)), INT64)
-
-
 def _prefix(binder: ExpressionBinder, node: Any) -> Scalar:
-    texts = tuple(text_argument(binder, each, "prefix") for each in _arguments(binder, node, "prefix", 2))
+    texts = tuple(text_argument(binder, each, "prefix") for each in arguments(binder, node, "prefix", 2))
     return Call("starts_with", texts, BOOL)
 
 
@@ -273,7 +281,7 @@ def _units(unit: str) -> Handler:
     """to_days(n) and the like."""
 
     def handler(binder: ExpressionBinder, node: Any) -> Scalar:
-        (count,) = _arguments(binder, node, f"to_{unit}s", 1)
+        (count,) = arguments(binder, node, f"to_{unit}s", 1)
         return dates.units(binder, unit, count, node)
 
     return handler
@@ -286,14 +294,6 @@ def _date(binder: ExpressionBinder, node: Any) -> Scalar:
     if not operand.string_literal:
         operand = dates.moment_argument(binder, node.this, "date")
     return convert(binder.source, operand, DATE)
-
-
-def _arguments(binder: ExpressionBinder, node: Any, name: str, count: int) -> list[Any]:
-    binder.source.only(node, "this", "expressions")
-    arguments = node.expressions
-    if len(arguments) != count:
-        raise binder.source.error(f"{name} takes {many(count, 'argument')}, not {len(arguments)}", node)
-    return list(arguments)
 
 
 def _operator(function: str) -> Handler:
@@ -332,8 +332,8 @@ def _date_diff(binder: ExpressionBinder, node: Any) -> Scalar:
 def _strftime(binder: ExpressionBinder, node: Any) -> Scalar:
     """strftime(d, format) or strftime(format, d)."""
     first, *rest = node.expressions or [None]
-    arguments = [*rest, first] if isinstance(bare(first), exp.Literal) else node.expressions
-    return by_table(binder, SCALAR_NAMES["strftime"], arguments, node)
+    parts = [*rest, first] if isinstance(bare(first), exp.Literal) else node.expressions
+    return by_table(binder, SCALAR_NAMES["strftime"], parts, node)
 
 
 def _now(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -380,8 +380,9 @@ _NAMED: dict[str, Handler] = {
     "log": _logarithm,
     "trunc": _trunc,
     "bit_count": _bit_count,
-    "hex": _hex,
-    "to_hex": _hex,
+    "hex": _digits("hex"),
+    "to_hex": _digits("hex"),
+    "bin": _digits("bin"),
     **{f"{side}trim": _side_trim(f"{side}trim") for side in "lr"},
     "date_diff": _date_diff,
     "datediff": _date_diff,
@@ -394,9 +395,10 @@ _NAMED: dict[str, Handler] = {
     "date_trunc": _of_part("date_trunc", dates.date_trunc),
     "datetrunc": _of_part("date_trunc", dates.date_trunc),
     "mod": _mod,
+    "fdiv": _fdiv,
+    "fmod": _fmod,
     "weekday": _weekday,
-    "epoch": _epoch,
-    "epoch_ms": _epoch_ms,
+    **moments.NAMED,
     "prefix": _prefix,
     **{f"to_{unit}s": _units(unit) for unit in INTERVAL_UNITS},
 }

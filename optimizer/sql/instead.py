@@ -1,12 +1,13 @@
 """What to write instead of functions of DuckDB that there are not."""
 
 INSTEAD = {
-    "age": "write a - b, an INTERVAL, or date_diff('day', b, a)",
+    "age": "date_sub('year', b, a) is how many years, date_sub('month', b, a) how many months (age may have one less "
+    "where b is a 29th to 31st and the month of a is shorter); a - b is an INTERVAL of days",
+    "to_timestamp": "it has a time zone; make_timestamp(x * 1000000) is the TIMESTAMP of x seconds since 1970",
     "octet_length": "strlen(x) is the number of bytes of a text",
     "format": "join the parts: name || ': ' || round(x, 2)",
     "printf": "join the parts: name || ': ' || round(x, 2)",
     **dict.fromkeys(("array_agg", "list"), "there are no lists; string_agg(x, ',') makes a text"),
-    "strptime": "CAST(x AS TIMESTAMP) reads '2020-01-31 12:00:00'; for other forms put the parts together with substring",
 }
 
 PIVOTS = {

@@ -57,7 +57,9 @@ _OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES)) | 
     "LTRIM",
     "RTRIM",
     "GENERATE_SERIES",
-    "EPOCH_MS",
+    *(f"EPOCH_{unit}" for unit in ("MS", "US", "NS")),
+    "FMOD",
+    "FDIV",
     "MOD",
     "REGEXP_LIKE",  # elsewhere a search; sqlglot takes it for the operator ~, which asks for the whole text
     "REGEXP_I_LIKE",

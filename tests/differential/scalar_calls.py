@@ -172,6 +172,72 @@ CALLS: tuple[str, ...] = (
         for unit in ("year", "quarter", "month", "week", "day", "hour", "second", "microsecond", "century")
         for a, b in (("ts", "TIMESTAMP '2020-01-31 12:30:00'"), ("DATE '2020-01-31'", "day"))
     ),
+    *(
+        f"strptime(strftime({c}, '{form}'), '{form}')"
+        for form, c in (
+            ("%Y-%m-%d %H:%M:%S.%f", "ts"),
+            ("%d.%m.%y %-I:%M%p", "ts"),
+            ("%A, %-d %B %Y %T", "ts"),
+            ("%Y%m%d", "day"),
+            ("%b %-d, %Y", "day"),
+            ("%Y %j %H%%", "ts"),
+            ("%a %x %g", "day"),
+            ("%-m/%-d/%Y %-H %-M %-S %h", "day"),
+            ("%c", "ts"),
+        )
+    ),
+    *(
+        f"try_strptime({text}, '{form}')"
+        for text in (
+            "s",
+            "r",
+            "' 12/' || i || ' '",
+            "'Jan  0' || k || ' 2021'",
+            "CAST(n * 13 AS VARCHAR)",
+            "k || ' pm'",
+            "'2021 ' || b",
+            "'é' || n || 'epoch'",
+            "CASE n WHEN 2 THEN 'ſep' WHEN 3 THEN 'sep' WHEN 4 THEN '٣' END",
+        )
+        for form in ("%d/%m", "%b %d %Y", "%m", "%I %p", "%Y %j", "é%fepoch", "%b")
+    ),
+    "try_strptime(strftime(day, '%Y-%m-3%d'), '%Y-%m-%d') IS NULL",
+    "make_timestamp(2000 + n, 1 + n, 28, n * 3 % 24, 59 - n, abs(k) * 1.1234567)",
+    "make_timestamp(2020, 2, 29, 24, 0, CAST(0 AS DOUBLE))",
+    "make_timestamp(2020, 2, 29, n, 0, 59.9999996)",
+    *(f"make_timestamp({x})" for x in ("i", "b // 100000", "-1", "NULL")),
+    *(f"epoch_ms({x})" for x in ("i", "b // 100000000", "CAST(k AS BIGINT) * 86400000", "NULL")),
+    *(f"epoch_us({c})" for c in ("day", "ts")),
+    "epoch_ns(CASE WHEN year(ts) BETWEEN 1900 AND 2100 THEN ts END)",
+    "epoch_ns(DATE '1969-12-31')",
+    *(
+        f"time_bucket(INTERVAL '{width}', {moment})"
+        for width in ("1 hour", "7 days", "1 day -1 hours", "3 months", "7 months", "15 minutes", "1 microsecond")
+        for moment in ("greatest(day, DATE '0002-01-01')", "greatest(ts, TIMESTAMP '0002-01-01')")
+    ),
+    *(
+        f"time_bucket({width}, {moment}, {origin})"
+        for width in ("INTERVAL '5 hours'", "INTERVAL '5 months'", "'1 week'")
+        for moment in ("greatest(day, DATE '0002-01-01')", "greatest(ts, TIMESTAMP '0002-01-01')")
+        for origin in ("DATE '1999-01-31'", "TIMESTAMP '2019-12-31 13:00:01'", "greatest(day, DATE '1000-01-01')")
+    ),
+    "time_bucket(CAST(NULL AS INTERVAL), day)",
+    *(f"{name}(s)" for name in ("sha1", "sha256", "strip_accents")),
+    "strip_accents('ÅñÉø한' || s)",
+    *(f"bin({c})" for c in ("i", "b", "u", "s", "''", "NULL")),
+    *(
+        f"{name}({a}, {b})"
+        for name in ("fmod", "fdiv")
+        for a, b in (
+            ("i", "k"),
+            ("b", "i"),
+            ("f", "d"),
+            ("x", "f"),
+            ("d", "2.5"),
+            ("CAST(k AS FLOAT)", "3"),
+            ("k", "NULL"),
+        )
+    ),
     "datesub('month', day, ts)",
     "datediff('month', day, DATE '2000-01-31')",
 )
@@ -188,6 +254,16 @@ REFUSED = (
     "k << 31",
     "i << 1",
     "make_date(2020, 2, 30)",
+    "strptime(s, '%Y')",
+    "strptime('2021-02-29', '%Y-%m-%d')",
+    "make_timestamp(2020, 2, 30, 0, 0, 0)",
+    *(
+        f"make_timestamp(2020, 1, 1, {time})"
+        for time in ("24, 0, 0.5", "0, 60, 0", "0, 0, 61", "0, 0, x", "0, 0, -0.5", "-1, 0, 0")
+    ),
+    "make_timestamp(b)",
+    "epoch_ms(b)",
+    "epoch_ns(ts)",
     "regexp_matches(s, '(' || r)",
 )
 """Each fails on a row."""

@@ -93,7 +93,31 @@ def test_a_constant_pattern_is_tried_when_bound(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["ltrim(s, 'a', 'b')", "rtrim()", "s[1:3:1]", "i[1]", "hex(d)", "bit_count(f)", "round(d, k)", "typeof(sum(i))"]
+    "call",
+    [
+        "ltrim(s, 'a', 'b')",
+        "rtrim()",
+        "s[1:3:1]",
+        "i[1]",
+        "hex(d)",
+        "bit_count(f)",
+        "round(d, k)",
+        "typeof(sum(i))",
+        "strptime(s, ['%Y', '%m'])",
+        "strptime(i, '%Y')",
+        "epoch_us(1)",
+        "make_timestamp(2020, 1, 20)",
+        "make_timestamp(f)",
+        "time_bucket(INTERVAL '1 month 1 day', day)",
+        "time_bucket(INTERVAL '-1 day', day)",
+        "time_bucket(INTERVAL '0 days', day)",
+        "time_bucket(ts - ts, day)",
+        "time_bucket(INTERVAL '1 day', day, day, day)",
+        "time_bucket(INTERVAL '1 day')",
+        "time_bucket(5, day)",
+        "fmod(i)",
+        "bin(d)",
+    ],
 )
 def test_refused_calls(session: Session, call: str) -> None:
     with pytest.raises((SqlError, Unsupported)):
@@ -106,6 +130,30 @@ def test_refused_calls(session: Session, call: str) -> None:
 def test_a_format_is_tried_when_bound(session: Session, form: str, why: str) -> None:
     with pytest.raises(SqlError, match=why):
         session.optimize(f"SELECT * FROM e WHERE strftime(day, {form}) = '1'")
+
+
+@pytest.mark.parametrize("function", ["strptime", "try_strptime"])
+@pytest.mark.parametrize(
+    ("form", "why"),
+    [
+        ("'%Q'", 'not know "%Q"'),
+        ("'%Y %z'", 'not know "%z"'),
+        ("'%-Y'", '"%-Y"'),
+        ("'%j %j'", "%j"),
+        ("'%Y%'", 'not know "%"'),
+        ("''", "empty"),
+        ("s", "constant"),
+    ],
+)
+def test_a_format_that_is_read_is_tried_when_bound(session: Session, function: str, form: str, why: str) -> None:
+    with pytest.raises(SqlError, match=why):
+        session.optimize(f"SELECT * FROM e WHERE {function}(s, {form}) IS NULL")
+
+
+def test_texts_that_are_no_moments_are_null(check: Check) -> None:
+    """try_strptime is NULL of texts that are not."""
+    for condition in ("IS NULL", "IS NOT NULL", "> TIMESTAMP '1900-01-01'", "IS DISTINCT FROM day"):
+        check(f"SELECT n FROM e WHERE try_strptime(CAST(n * 5 AS VARCHAR), '%m') {condition}")
 
 
 @pytest.mark.parametrize("call", ["now()", "current_timestamp", "get_current_timestamp()", "localtimestamp"])

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from optimizer.algebra.evaluate_order import order_key
 from optimizer.algebra.functions import COMPARISONS
-from optimizer.algebra.nulls import is_not_null
+from optimizer.algebra.nulls import NULL_OF_VALUES, is_not_null
 from optimizer.algebra.predicates import compare, junction
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Cast, InList, Literal, Scalar
@@ -73,7 +73,7 @@ def _null_test(call: Call) -> Scalar | None:
         return FALSE if call.function == "is_null" else TRUE
     if isinstance(arg, Cast):
         return None if arg.lenient else Call(call.function, (arg.arg,), BOOL)
-    if not isinstance(arg, Call) or arg.function in ("//", "%") or not SCALAR_FUNCTIONS[arg.function].strict:
+    if not isinstance(arg, Call) or arg.function in NULL_OF_VALUES or not SCALAR_FUNCTIONS[arg.function].strict:
         return None
     tests = dict.fromkeys(Call(call.function, (part,), BOOL) for part in arg.args if not is_not_null(part, 0))
     return junction("or" if call.function == "is_null" else "and", tuple(tests)) if tests else None
