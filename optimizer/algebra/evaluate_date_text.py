@@ -57,6 +57,7 @@ _WORDS = {
     "A": calendar.day_name[:], "p": ["AM", "PM"],
 }  # fmt: skip
 _LONG = {"%T": "%H:%M:%S", "%X": "%H:%M:%S", "%x": "%Y-%m-%d", "%c": "%Y-%m-%d %H:%M:%S"}
+_PIECES = re.compile(r"(\s+)|([^%\s]+)|(%(-?)(.?))", re.ASCII | re.DOTALL)
 
 
 def formatted(moment: date | datetime, form: str) -> str:
@@ -99,8 +100,10 @@ def read_or_null(text: str, form: str) -> datetime | None:
     """As `read`, None where the text is no moment. What the format leaves out is that of 1900-01-01 00:00:00."""
     letters, pattern = _reading(form)
     found = pattern.fullmatch(text)
+    if found is None:
+        return None
     at = {"Y": 1900, "m": 1, "d": 1, "H": 0, "M": 0, "S": 0, "f": 0}
-    for letter, part in zip(letters, found.groups() if found else (), strict=found is not None):
+    for letter, part in zip(letters, found.groups(), strict=True):
         if letter in _WORDS:
             number = [word.lower() for word in _WORDS[letter]].index(part.lower())
         else:
@@ -118,15 +121,16 @@ def read_or_null(text: str, form: str) -> datetime | None:
                 at["f"] = int(part.ljust(6, "0"))
             case _:
                 at[letter] = number
-    if found is None or ("p" in at and at["H"] > 12):
-        return None
-    hour = at["H"] % 12 + 12 * at["p"] if "p" in at else at["H"]
+    if "p" in at:
+        if at["H"] > 12:
+            return None
+        at["H"] = at["H"] % 12 + 12 * at["p"]
     by_day = "j" in at and not {"m", "d"} & set(letters)  # the day of the year yields to numbers of month and day
     try:
         day = datetime(at["Y"], 1, 1) + timedelta(at["j"] - 1) if by_day else datetime(at["Y"], at["m"], at["d"])
     except (ValueError, OverflowError):
         return None
-    return day.replace(hour=hour, minute=at["M"], second=at["S"], microsecond=at["f"])
+    return day.replace(hour=at["H"], minute=at["M"], second=at["S"], microsecond=at["f"])
 
 
 @lru_cache(maxsize=256)
@@ -135,9 +139,7 @@ def _reading(form: str) -> tuple[list[str], re.Pattern[str]]:
     letters, pattern = [], r"\s*+"
     if not form:
         raise ExecutionError("the format of strptime is empty")
-    for space, text, found, short, letter in re.findall(
-        r"(\s+)|([^%\s]+)|(%(-?)(.?))", re.sub("%.", lambda m: _LONG.get(m[0], m[0]), form), re.ASCII | re.DOTALL
-    ):
+    for space, text, found, short, letter in _PIECES.findall(re.sub("%.", lambda m: _LONG.get(m[0], m[0]), form)):
         if not found:
             pattern += r"\s++" if space else re.escape(text)
         elif letter == "%" and not short:
