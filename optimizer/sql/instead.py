@@ -3,7 +3,7 @@
 INSTEAD = {
     "age": "date_sub('year', b, a) is how many years, date_sub('month', b, a) how many months (age may have one less "
     "where b is a 29th to 31st and the month of a is shorter); a - b is an INTERVAL of days",
-    "to_timestamp": "it has a time zone; make_timestamp(x * 1000000) is the TIMESTAMP of x seconds since 1970",
+    "to_timestamp": "it has a time zone; make_timestamp(CAST(x AS BIGINT) * 1000000) is the TIMESTAMP of x seconds since 1970",
     "octet_length": "strlen(x) is the number of bytes of a text",
     "format": "join the parts: name || ': ' || round(x, 2)",
     "printf": "join the parts: name || ': ' || round(x, 2)",
