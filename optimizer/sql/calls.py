@@ -197,6 +197,8 @@ def _fdiv(binder: ExpressionBinder, node: Any) -> Scalar:
 def _fmod(binder: ExpressionBinder, node: Any) -> Scalar:
     """fmod(a, b): a - b * fdiv(a, b), with the sign of b."""
     a, b = map(binder.operand, arguments(binder, node, "fmod", 2))
+    for operand in (a, b):
+        binder.used_twice(operand, "fmod")
     product = combine(binder, "*", b, Operand(_quotient_below(binder, a, b, node), node), node)
     return combine(binder, "-", a, Operand(product, node), node)
 
