@@ -14,16 +14,15 @@ from experiments.pipeline.analyze.pieces import Piece, Sketches, contents, sketc
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import column_stats, distinct_values, is_unique
 from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR, HyperLogLog
-from experiments.pipeline.sketches.order import sorted_order
+from experiments.pipeline.sketches.order import ranked
 from optimizer.catalog.table import ColumnStats, Table
 
 
 def with_figures(table: Table, sketches: Sketches, cut: Sequence[Piece]) -> Table:
-    """`table` with the figures of its sketches.
+    """`table` with the figures of its sketches. Where these saw a sample of the rows, footers know NULLs and bounds better.
 
-    Where these saw a sample of the rows, footers know NULLs and bounds better.
-    Of a sample of row groups that have values of their own each, as those of sorted data have, so do the others: distinct
-    values grow with the rows.
+    Of a sample of parts that have values of their own each, as those of sorted data have, so do the others: distinct values grow
+    with the rows.
     """
     columns = of_columns(sketches)
     seen = max((sketch.rows for sketch in columns.values()), default=0)
@@ -34,8 +33,10 @@ def with_figures(table: Table, sketches: Sketches, cut: Sequence[Piece]) -> Tabl
         stats[name] = column_stats(sketch, scale)
         if (name,) in table.keys and seen:
             stats[name] = replace(stats[name], ndv=float(table.stats.rows), degrees=((table.stats.rows, 1),))
-        if sampled:
-            stats[name] = _with_footer(stats[name], table.stats.columns[name])
+        if sampled:  # what is least in a sample bounds nothing
+            footer = table.stats.columns[name]
+            nulls = stats[name].nulls if footer.nulls is None else footer.nulls
+            stats[name] = replace(stats[name], nulls=nulls, min=footer.min, max=footer.max)
     if sampled:
         for name in _apart(cut):
             present = float(table.stats.rows - (stats[name].nulls or 0))
@@ -62,17 +63,11 @@ def _apart(cut: Sequence[Piece]) -> set[str]:
                 bounds.setdefault(name, []).append(found)
     apart = set()
     for name, ranges in bounds.items():
-        ends = sorted_order(pa.concat_arrays(ranges)).codes.reshape(-1, 2)
+        ends = ranked(pa.concat_arrays(ranges))[0].reshape(-1, 2)
         ends = ends[np.argsort(ends[:, 0])]
         if len(ends) > 1 and (ends[:-1, 1] < ends[1:, 0]).all():
             apart.add(name)
     return apart
-
-
-def _with_footer(sampled: ColumnStats, footer: ColumnStats) -> ColumnStats:
-    """Footers know NULLs and bounds of all rows. What is least in a sample bounds nothing."""
-    nulls = sampled.nulls if footer.nulls is None else footer.nulls
-    return replace(sampled, nulls=nulls, min=footer.min, max=footer.max)
 
 
 def of_columns(sketches: Sketches) -> dict[str, ColumnSketch]:

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.counts import Counts
-from experiments.pipeline.sketches.order import sorted_order
+from experiments.pipeline.sketches.order import ranked
 from optimizer.catalog.histogram import Histogram
 
 BUCKETS = 100
@@ -33,7 +33,7 @@ def estimated_histogram(sketch: ColumnSketch, common: Counts, ndv: float, scale:
     """
     ranks = sketch.ranks
     total = float(ranks.rows - common.total)
-    codes = sorted_order(pa.concat_arrays([ranks.values, common.values])).codes
+    codes, _ = ranked(pa.concat_arrays([ranks.values, common.values]))
     points, mine = codes[: len(ranks.values)], codes[len(ranks.values) :]
     below = np.concatenate([[0], np.cumsum(common.counts)])[np.searchsorted(mine, points, side="right")]
     upto = np.clip(np.maximum.accumulate(ranks.upto.mean(axis=1) - below), 0.0, total)
@@ -67,7 +67,7 @@ def _distinct(sketch: ColumnSketch, common: Counts, ends: pa.Array, rows: np.nda
     frequent, sample = sketch.frequent, sketch.sample
     counted = _without(Counts(frequent.values, (frequent.lower + frequent.upper) // 2), common.values)
     sampled = _without(_without(Counts(sample.values, sample.counts), common.values), frequent.values)
-    place = sorted_order(pa.concat_arrays([ends, counted.values, sampled.values])).codes
+    place, _ = ranked(pa.concat_arrays([ends, counted.values, sampled.values]))
     bucket = np.minimum(np.searchsorted(place[: len(ends)], place[len(ends) :]), len(ends) - 1)
     of_counted, of_sampled = bucket[: len(counted.counts)], bucket[len(counted.counts) :]
     known = np.bincount(of_counted, minlength=len(ends)).astype(float)

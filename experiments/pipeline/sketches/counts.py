@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow.comparisons import normalized
-from experiments.pipeline.sketches.order import cut, from_sortable, is_text, run_starts, sortable, sorted_order
+from experiments.pipeline.sketches.order import cut, from_sortable, is_text, sortable
 
 SAMPLE = 2048  # distinct values of a column that are kept with their counts
 _LOOK = 4096  # values that are looked at to see whether most differ
@@ -43,19 +43,16 @@ def count_values(array: pa.Array) -> tuple[Counts, int]:
         nans = int(pc.sum(is_nan).as_py() or 0)
         if nans:
             present = present.filter(pc.invert(is_nan))
-    if not len(present):
-        return Counts(pa.array([], array.type), np.empty(0, np.int64)), nans
     words = None if is_text(present.type) else sortable(present)
     if words is not None:
-        ascending = np.sort(words)
-        starts = run_starts(ascending)
-        return Counts(from_sortable(ascending[starts], array.type), np.diff(starts, append=len(ascending))), nans
-    if not _mostly_distinct(present):  # hashing few values is faster than sorting them all
-        found = present.value_counts()
-        order = sorted_order(values := found.field("values"))
-        return Counts(values.take(pa.array(order.first)), order.sums(found.field("counts").to_numpy())), nans
-    order = sorted_order(present)
-    return Counts(present.take(pa.array(order.first)), order.lengths), nans
+        found, numbers = np.unique(words, return_counts=True)
+        return Counts(from_sortable(found, array.type), numbers), nans
+    if _mostly_distinct(present):
+        runs = pc.run_end_encode(present.take(pc.sort_indices(present)))
+        return Counts(runs.values, np.diff(runs.run_ends.to_numpy().astype(np.int64), prepend=0)), nans
+    counted = present.value_counts()  # hashing few values is faster than sorting them all
+    order = pc.sort_indices(counted.field("values"))
+    return Counts(counted.field("values").take(order), counted.field("counts").take(order).to_numpy()), nans
 
 
 def _mostly_distinct(values: pa.Array) -> bool:
@@ -93,8 +90,6 @@ def sample_of(counts: Counts, hashed: np.ndarray) -> DistinctSample:
 
 
 def merge_samples(parts: Sequence[DistinctSample]) -> DistinctSample:
-    if len(parts) == 1:
-        return parts[0]
     everything = np.concatenate([part.hashes for part in parts])
     hashes, first, places = np.unique(everything, return_index=True, return_inverse=True)
     counts = np.bincount(places, np.concatenate([part.counts for part in parts]), len(hashes)).astype(np.int64)

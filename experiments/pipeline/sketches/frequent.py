@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from experiments.pipeline.sketches.counts import Counts
-from experiments.pipeline.sketches.order import LONGEST, cut, cut_upwards, lengths, sorted_order
+from experiments.pipeline.sketches.order import LONGEST, cut, cut_upwards, lengths, ranked
 
 CAPACITY = 8192
 _SPANS = 128
@@ -54,9 +54,8 @@ class Frequent:
         spans = self.spans
         if not len(spans):
             return np.empty(0, np.int64), 0
-        order = sorted_order(pa.concat_arrays([spans.lows, spans.highs]))
-        codes, places = order.codes, len(order.starts)
-        at = _stacked(spans, codes, places)  # at the ends of spans; between two of them are only the spans around both
+        codes, places = ranked(pa.concat_arrays([spans.lows, spans.highs]))
+        at = _stacked(spans, codes, len(places))  # at the ends of spans; between two of them are only the spans around both
         between = at.copy()
         np.subtract.at(between, codes[len(spans) :], spans.errors)
         everywhere = int(between.max())
@@ -70,13 +69,11 @@ def frequent_of(counts: Counts) -> Frequent:
 
 
 def merge_frequent(parts: Sequence[Frequent]) -> Frequent:
-    if len(parts) == 1:
-        return parts[0]
     sizes = [len(part.values) for part in parts]
     values = pa.concat_arrays([part.values for part in parts])
     spans = _joined([part.spans for part in parts], values.type)
-    order = sorted_order(pa.concat_arrays([values, spans.lows, spans.highs]))
-    codes, places = order.codes, len(order.starts)
+    codes, everything = ranked(pa.concat_arrays([values, spans.lows, spans.highs]))
+    places = len(everything)
     lower, upper = np.zeros(places, np.int64), np.zeros(places, np.int64)
     ends = codes[len(values) :]
     missing = _stacked(spans, ends, places)  # by place: what parts that have not kept the value may have had of it
@@ -94,14 +91,8 @@ def merge_frequent(parts: Sequence[Frequent]) -> Frequent:
     kept = np.zeros(places, bool)
     kept[codes[: len(values)]] = True
     places_kept = np.flatnonzero(kept)
-    everything = pa.concat_arrays([values, spans.lows, spans.highs])
-    return _kept(
-        everything.take(pa.array(order.first[places_kept])),
-        lower[places_kept],
-        (upper + missing)[places_kept],
-        spans,
-        covered[places_kept],
-    )
+    bounds = (lower[places_kept], (upper + missing)[places_kept])
+    return _kept(everything.take(pa.array(places_kept)), *bounds, spans, covered[places_kept])
 
 
 def _kept(values: pa.Array, lower: np.ndarray, upper: np.ndarray, spans: Spans, covered: np.ndarray) -> Frequent:
@@ -141,8 +132,8 @@ def _fewer(spans: Spans) -> Spans:
     """At most _SPANS: neighbours become one, with the greatest error that they have in common anywhere."""
     while len(spans) > _SPANS:
         count = len(spans)
-        order = sorted_order(pa.concat_arrays([spans.lows, spans.highs]))
-        lows, highs = order.codes[:count], order.codes[count:]
+        codes, _ = ranked(pa.concat_arrays([spans.lows, spans.highs]))
+        lows, highs = codes[:count], codes[count:]
         by_low = np.lexsort((highs, lows))
         pairs = [by_low[i : i + 2] for i in range(0, count, 2)]
         low = [int(pair[0]) for pair in pairs]

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from experiments.pipeline.sketches.counts import Counts
-from experiments.pipeline.sketches.order import cut, sorted_order
+from experiments.pipeline.sketches.order import cut, ranked
 
 POINTS = 2000
 _AT_ONCE = 16  # parts merged in one step: bounds get wider with each step
@@ -52,9 +52,8 @@ def merge_ranks(parts: Sequence[Ranks]) -> Ranks:
 def _merged(parts: Sequence[Ranks]) -> Ranks:
     if len(parts) == 1:
         return parts[0]
-    values = pa.concat_arrays([part.values for part in parts])
-    order = sorted_order(values)
-    codes, points = order.codes, len(order.starts)
+    codes, distinct = ranked(pa.concat_arrays([part.values for part in parts]))
+    points = len(distinct)
     before, upto = np.zeros((points, 2), np.int64), np.zeros((points, 2), np.int64)
     start, everywhere = 0, np.arange(points)
     for part in parts:
@@ -73,7 +72,7 @@ def _merged(parts: Sequence[Ranks]) -> Ranks:
             low[is_own], high[is_own] = known[at, 0], known[at, 1]
             total[:, 0] += low
             total[:, 1] += high
-    return _spread(Ranks(values.take(pa.array(order.first)), before, upto, sum(part.rows for part in parts)))
+    return _spread(Ranks(distinct, before, upto, sum(part.rows for part in parts)))
 
 
 def _spread(ranks: Ranks) -> Ranks:
