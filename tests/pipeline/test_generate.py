@@ -20,7 +20,7 @@ from experiments.cli import main
 from experiments.pipeline.generate import tpch as tpch_module
 from experiments.pipeline.generate.generate import generate
 from experiments.pipeline.generate.kinds import recipe
-from experiments.pipeline.generate.parts import make_bundle
+from experiments.pipeline.generate.parts import make_part
 from experiments.pipeline.generate.recipe import parts_of
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.make import Dataset
@@ -206,11 +206,10 @@ def test_a_task_that_fails_leaves_the_rest_to_go_on_with(spark: SparkSession, sp
     assert generate(recipe("tpch", TINY, 3), tmp_path / "data", lambda: spark, silent).counts["rows"] == split.counts["rows"]
 
 
-def bundle(folder: Path, kind: str, table: str) -> dict[str, Any]:
+def part(folder: Path, kind: str, table: str) -> dict[str, Any]:
     """A Spark task that makes one table."""
-    wanted = recipe(kind, TINY)
-    part = {"folder": str(folder), "scale": "0.001", "table": table, "number": 0, "of": 1, "path": f"{table}.parquet"}
-    return {"name": table, "write": wanted.write, "parts": [part]}
+    made = {"folder": str(folder), "scale": "0.001", "write": recipe(kind, TINY).write, "path": f"{table}.parquet"}
+    return {**made, "table": table, "number": 0, "of": 1, "rows": 5}
 
 
 @pytest.mark.parametrize(
@@ -230,14 +229,14 @@ def test_a_generator_that_fails(
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(tpch_module, "generator", lambda: str(program))
     with pytest.raises(error, match=message):
-        make_bundle(bundle(tmp_path, "tpch", "orders"))
+        make_part(part(tmp_path, "tpch", "orders"))
     assert [path.name for path in tmp_path.iterdir()] == ["tpchgen-cli"], "nothing half-written remains"
 
 
 def test_no_generator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tpch_module.shutil, "which", lambda *_, **__: None)
     with pytest.raises(CatalogError, match="not installed: pip install tpchgen-cli"):
-        make_bundle(bundle(tmp_path, "tpch", "orders"))
+        make_part(part(tmp_path, "tpch", "orders"))
 
 
 def test_a_disk_that_fills_up_while_a_part_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +245,7 @@ def test_a_disk_that_fills_up_while_a_part_is_written(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(pq.ParquetWriter, "write_batch", full)
     with pytest.raises(OutputError, match=r"no space left for chain_4_r0\.parquet"):
-        make_bundle(bundle(tmp_path, "joingraph", "chain_4_r0"))
+        make_part(part(tmp_path, "joingraph", "chain_4_r0"))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from experiments.pipeline.spark.make import make_dataset
 from experiments.pipeline.spark.manifest import write_manifest
-from experiments.pipeline.spark.publish import Plan, scratch_folder, staged
+from experiments.pipeline.spark.publish import SCRATCH, Plan, staged
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, Interrupted, OutputError
 from tests.pipeline.conftest import no_spark
@@ -30,7 +30,7 @@ def fill(inside: Path) -> None:
 def fail(folder: Path, table: str, error: BaseException) -> None:
     """Write a table, if a name is given, and then raise."""
     with staged(folder, REQUEST) as inside:
-        scratch_folder(inside)
+        (inside / f"{SCRATCH}x").mkdir()
         if table:
             (inside / table).write_text("a\n1\n")
         raise error
@@ -40,7 +40,8 @@ def test_everything_has_its_place_at_the_end(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "data"
     with staged(folder, REQUEST) as inside:
         fill(inside)
-        (scratch_folder(inside) / "scrap.csv").write_text("x")
+        (inside / f"{SCRATCH}x").mkdir()
+        (inside / f"{SCRATCH}x" / "scrap.csv").write_text("x")
         with pytest.raises(CatalogError, match=r"unfinished letters at scale 1.*\n.*go on with it: make letters"):
             open_dataset(folder)
     assert sorted(path.name for path in folder.iterdir()) == ["_planscope", "t", "u.csv"]

@@ -5,18 +5,18 @@ from __future__ import annotations
 import shlex
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from experiments.data_view.shown import size_text
-from experiments.pipeline.generate.parts import look_at, make_parts
-from experiments.pipeline.generate.recipe import Made, Recipe
+from experiments.pipeline.generate.parts import make_parts
+from experiments.pipeline.generate.recipe import Recipe
 from experiments.pipeline.spark.make import Dataset, make_dataset
 from experiments.pipeline.spark.manifest import Facts, Files, file_facts
 from experiments.pipeline.spark.publish import Plan
 from experiments.pipeline.spark.session import Say, Start
 from optimizer.catalog.dataset import SCHEMA_FILE
-from optimizer.catalog.order import remember_orders
+from optimizer.catalog.order import remember_orders, rows_ascend
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, OutputError, many
 
@@ -49,34 +49,34 @@ def _fill(recipe: Recipe, inside: Path, start: Start, say: Say) -> tuple[Facts, 
     spark = start()
     started = time.perf_counter()
     say(f"{recipe.label}: generating")
-    needed = recipe.before(spark, inside, say) if recipe.before is not None else None
+    if recipe.before is not None:
+        recipe.before(spark, inside, say)
     files = make_parts(spark, recipe, inside, say)
     rows = dict.fromkeys((part.table for part in recipe.parts), 0)
     for part in recipe.parts:
         rows[part.table] += files[part.path].pop("rows")
-    made = look_at(spark, recipe, inside, rows)
-    _check(recipe, made)
-    (inside / SCHEMA_FILE).write_text(recipe.schema(inside, made), encoding="utf-8")
-    remember_orders(inside, {name: one.orders[0] for name, one in made.items() if one.orders}, open_dataset(inside).tables)
-    if needed is not None:
-        needed.unlink()
+    tables = open_dataset(inside).tables
+    orders = {n: order for n, order in recipe.orders.items() if rows_ascend(tables[n], order, strictly=n not in recipe.unkeyed)}
+    _check(recipe, rows, orders)
+    (inside / SCHEMA_FILE).write_text(recipe.schema(inside, rows), encoding="utf-8")
+    remember_orders(inside, orders, tables)
     files[SCHEMA_FILE] = file_facts(inside / SCHEMA_FILE)
     seconds = {"session": round(started - begun, 3), "generate": round(time.perf_counter() - started, 3)}
     return {"rows": rows, "bytes": sum(facts["bytes"] for facts in files.values()), "seconds": seconds}, files
 
 
-def _check(recipe: Recipe, made: Mapping[str, Made]) -> None:
+def _check(recipe: Recipe, rows: Mapping[str, int], ordered: Collection[str]) -> None:
     """Raises CatalogError when a table does not have the rows that it should, or not in the order of its key."""
-    for name, (least, most) in recipe.rows(made).items():
-        if name not in made or not least <= made[name].rows <= most:
-            found, expected = made[name].rows if name in made else "no", f"{least} to {most}" if least < most else least
+    for name, (least, most) in recipe.rows(rows).items():
+        if not least <= rows[name] <= most:
+            expected = f"{least} to {most}" if least < most else least
             raise CatalogError(
-                f"the generator of {recipe.kind} made {many(found, 'row')} of {name}, expected {expected}\n"
+                f"the generator of {recipe.kind} made {many(rows[name], 'row')} of {name}, expected {expected}\n"
                 "its version may not fit: upgrade it"
             )
-    for name, orders in recipe.orders.items():
-        if name not in recipe.unkeyed and orders[0] not in made[name].keys:
-            raise CatalogError(f"{name} of {recipe.label} lacks the key order ({', '.join(orders[0])}) that planscope relies on")
+    for name, order in recipe.orders.items():
+        if name not in recipe.unkeyed and name not in ordered:
+            raise CatalogError(f"{name} of {recipe.label} lacks the key order ({', '.join(order)}) that planscope relies on")
 
 
 def check_space(folder: Path, size: float, label: str, place: str) -> None:

@@ -67,10 +67,10 @@ def _joingraph(scale: Decimal, graphs: Sequence[str], parts: int | None) -> Reci
     )
 
 
-def write_joingraph(tasks: Sequence[Task], targets: Sequence[Path]) -> None:
-    from experiments.workloads.joingraph_rows import rows_of, table_of
+def write_joingraph(task: Task, target: Path) -> None:
+    from experiments.workloads.joingraph_rows import rows_of
 
-    write_rows(tasks, targets, lambda name, scale: table_of(name, scale).stats.rows, rows_of)
+    write_rows(task, target, rows_of)
 
 
 def _imdb_like(scale: Decimal) -> Recipe:
@@ -88,12 +88,11 @@ def _imdb_like(scale: Decimal) -> Recipe:
         parts=[part for name, rows in counts.items() for part in parts_of(name, rows, rows * row_bytes(name), None)],
         rows=lambda _: {name: (rows, rows) for name, rows in counts.items()},
         schema=lambda *_: schema_sql(),
-        orders=dict.fromkeys(counts, (("id",),)),
+        orders=dict.fromkeys(counts, ("id",)),
     )
 
 
-def write_imdb_like(tasks: Sequence[Task], targets: Sequence[Path]) -> None:
+def write_imdb_like(task: Task, target: Path) -> None:
     from experiments.workloads.imdb_like.tables import rows_of
-    from experiments.workloads.imdb_like.witnesses import table_rows
 
-    write_rows(tasks, targets, lambda name, scale: table_rows(scale)[name], rows_of)
+    write_rows(task, target, rows_of)

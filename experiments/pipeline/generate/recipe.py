@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 PART_BYTES = 128e6  # of a file, where nobody says how many there shall be
 MOST_PARTS = 99_999  # names with five digits sort like numbers
-Orders = tuple[tuple[str, ...], ...]
 Task = dict[str, Any]  # {"folder", "scale", "table", "number", "of", "path"}: a part to be written
 
 
 class Part(NamedTuple):
-    """File `number` (from 0) of the `of` that make `table`, of about `bytes`."""
+    """File `number` (from 0) of the `of` that make `table`, of about `bytes`; `rows`: about how many the table has."""
 
     table: str
     number: int
     of: int
     bytes: float
+    rows: float = 0.0
 
     @property
     def path(self) -> str:
@@ -34,33 +34,24 @@ class Part(NamedTuple):
         return f"{self.table}.parquet" if self.of == 1 else f"{self.table}/part-{self.number:05}.parquet"
 
 
-class Made(NamedTuple):
-    """A table's rows, which of its expected orders they are in, and in which of them no two rows are equal."""
-
-    rows: int
-    orders: Orders = ()
-    keys: Orders = ()
-
-
 @dataclass(frozen=True)
 class Recipe:
     """One dataset to be made; `kind` and `scale` name it, and all else of its contents follows from `settings`, which are JSON.
 
-    `write`: module:function that writes parts, given tasks and a path for each; `before` is called first, and returns a file that
-    is needed until the end. `orders`, by table: columns that its rows may be sorted by, the first ones a key unless the table is
-    in `unkeyed`. `rows`: how many a table must have, (least, most), given what was made of all. `schema`: schema.sql.
-    `beside`: bytes needed besides the files.
+    `write`: module:function that writes a part, given the task and a path; `before` is called first. `orders`, by table: columns
+    that its rows are sorted by, a key unless the table is in `unkeyed`. `rows`: how many a table must have, (least, most), given
+    how many each has. `schema`: schema.sql, given the same and the folder. `beside`: bytes needed besides the files.
     """
 
     kind: str
     scale: str
     write: str
     parts: Sequence[Part]
-    rows: Callable[[Mapping[str, Made]], Mapping[str, tuple[int, int]]]
-    schema: Callable[[Path, Mapping[str, Made]], str]
-    orders: Mapping[str, Orders] = field(default_factory=dict)
+    rows: Callable[[Mapping[str, int]], Mapping[str, tuple[int, int]]]
+    schema: Callable[[Path, Mapping[str, int]], str]
+    orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unkeyed: frozenset[str] = frozenset()
-    before: Callable[[SparkSession, Path, Say], Path] | None = None
+    before: Callable[[SparkSession, Path, Say], None] | None = None
     beside: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -87,9 +78,9 @@ class Recipe:
 def parts_of(table: str, rows: float, size: float, wanted: int | None) -> list[Part]:
     """The parts of a table of about `rows` rows and `size` bytes: `wanted` many or as its size suggests, no more than rows."""
     count = max(1, min(wanted or math.ceil(size / PART_BYTES), MOST_PARTS, int(rows)))
-    return [Part(table, number, count, size / count) for number in range(count)]
+    return [Part(table, number, count, size / count, rows) for number in range(count)]
 
 
-def key_orders(schema: Path) -> dict[str, Orders]:
+def key_orders(schema: Path) -> dict[str, Sequence[str]]:
     """The primary keys that schema.sql declares, by table: generators mostly write rows in their order."""
-    return {table.name: (tuple(table.primary_key),) for table in read_declarations([schema]) if table.primary_key}
+    return {table.name: table.primary_key for table in read_declarations([schema]) if table.primary_key}

@@ -2,18 +2,17 @@
 
 dsdgen of the DuckDB extension makes all 24 tables in one call, on one thread and with no means of making a part. So one Spark
 task has it fill a database file in the dataset's folder, and then each task copies a range of a table's rows out of it. The
-database counts as a part: what was interrupted after it goes on with it. It is gone at the end.
+database counts as a part: what was interrupted after it goes on with it. It is gone with the unfinished folder.
 """
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.pipeline.generate.parts import part_files, row_range
+from experiments.pipeline.generate.parts import part_file, row_range
 from experiments.pipeline.generate.recipe import Part, Recipe, Task, key_orders, parts_of
 from experiments.pipeline.spark.session import Say
 from optimizer.errors import CatalogError, many
@@ -52,18 +51,18 @@ def tpcds(scale: Decimal, parts: int | None = None) -> Recipe:
     """`parts`: files of each of the seven large tables; None: by size. Raises CatalogError: scale below 0.01, no DuckDB."""
     if scale < LEAST_SCALE:
         raise CatalogError(f"tpcds is made from scale {LEAST_SCALE} on, not at {scale:f}")
-    _check_installed()
+    if any(importlib.util.find_spec(module) is None for module in ("duckdb", "duckdb_extension_tpcds")):
+        raise CatalogError("TPC-DS data is made by DuckDB's dsdgen, which is not installed: pip install 'planscope[tpcds]'")
     factor, text = float(scale), f"{scale.normalize():f}"
     large = [part for name, (rows, size) in _SIZES.items() for part in parts_of(name, rows * factor, size * factor, parts)]
 
-    orders = key_orders(DECLARATIONS / "schema.sql") | {name: (tuple(order.split()),) for name, order in _ORDERS.items()}
+    orders = key_orders(DECLARATIONS / "schema.sql") | {name: order.split() for name, order in _ORDERS.items()}
 
-    def before(spark: SparkSession, folder: Path, say: Say) -> Path:
+    def before(spark: SparkSession, folder: Path, say: Say) -> None:
         from experiments.pipeline.spark.tasks import run_tasks
 
         say(f"tpcds:{text}: dsdgen fills a database, on one core")
         run_tasks(spark, make_database, [{"name": "dsdgen", "folder": str(folder), "path": _DATABASE, "scale": text}], "dsdgen")
-        return folder / _DATABASE
 
     return Recipe(
         kind="tpcds",
@@ -80,31 +79,24 @@ def tpcds(scale: Decimal, parts: int | None = None) -> Recipe:
     )
 
 
-def _check_installed() -> None:
-    if any(importlib.util.find_spec(module) is None for module in ("duckdb", "duckdb_extension_tpcds")):
-        raise CatalogError("TPC-DS data is made by DuckDB's dsdgen, which is not installed: pip install 'planscope[tpcds]'")
-
-
 def make_database(task: dict[str, Any]) -> dict[str, Any]:
-    """A database file with all tables, made unless it is there. Raises CatalogError, OutputError."""
-    _check_installed()
+    """A database file with all tables, made unless it is there. Raises OutputError."""
     if not Path(task["folder"], task["path"]).exists():
-        with part_files([task]) as (target,), _connect(target) as connection:
+        with part_file(task) as target, _connect(target) as connection:
             connection.execute(f"LOAD '{extension()}'")
             connection.execute(f"CALL dsdgen(sf = {Decimal(task['scale'])})")
             connection.execute("CHECKPOINT")
     return {}
 
 
-def write_tpcds(tasks: Sequence[Task], targets: Sequence[Path]) -> None:
-    """Ranges of tables' rows, in the order dsdgen made them."""
-    with _connect(Path(tasks[0]["folder"], _DATABASE), read_only=True) as connection:
-        for task, target in zip(tasks, targets, strict=True):
-            start, end = row_range(_only(connection, f"SELECT count(*) FROM {task['table']}"), task)
-            chosen = f"SELECT * FROM {task['table']} WHERE rowid >= {start} AND rowid < {end}"
-            copied = _only(connection, f"COPY ({chosen}) TO '{_quoted(target)}' (FORMAT parquet)")
-            if copied != end - start:
-                raise CatalogError(f"{task['path']} has {many(copied, 'row')}, of {end - start} that dsdgen made")
+def write_tpcds(task: Task, target: Path) -> None:
+    """A range of a table's rows, in the order dsdgen made them."""
+    with _connect(Path(task["folder"], _DATABASE), read_only=True) as connection:
+        start, end = row_range(_only(connection, f"SELECT count(*) FROM {task['table']}"), task)
+        chosen = f"SELECT * FROM {task['table']} WHERE rowid >= {start} AND rowid < {end}"
+        copied = _only(connection, f"COPY ({chosen}) TO '{_quoted(target)}' (FORMAT parquet)")
+        if copied != end - start:
+            raise CatalogError(f"{task['path']} has {many(copied, 'row')}, of {end - start} that dsdgen made")
 
 
 def _connect(file: Path, read_only: bool = False) -> DuckDBPyConnection:

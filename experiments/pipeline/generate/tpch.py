@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
 
-from experiments.pipeline.generate.recipe import Made, Part, Recipe, Task, key_orders, parts_of
+from experiments.pipeline.generate.recipe import Part, Recipe, Task, key_orders, parts_of
 from optimizer.catalog.source import open_source
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
@@ -26,7 +26,6 @@ _SIZES = {  # rows and bytes per scale factor, but for the two tables that are a
     "supplier": (10_000, 1e6),
 }
 _FIXED_ROWS = {"nation": 25, "region": 5}
-_PARTSUPP = (("ps_partkey", "ps_suppkey"), ("ps_partkey",))  # the first of these orders that holds
 _SAFE_SUPPLIERS = 229  # from here on no part has the same supplier twice (workloads/tpch/SOURCE.md)
 
 
@@ -35,12 +34,12 @@ def tpch(scale: Decimal, parts: int | None = None) -> Recipe:
     factor = float(scale)
     large = [part for name, (rows, size) in _SIZES.items() for part in parts_of(name, rows * factor, size * factor, parts)]
 
-    def rows(made: Mapping[str, Made]) -> dict[str, tuple[int, int]]:
+    def rows(made: Mapping[str, int]) -> dict[str, tuple[int, int]]:
         expected = {name: (count, count) for name, count in _FIXED_ROWS.items()}
         for name, (count, _) in _SIZES.items():
             slack = 4 if name == "partsupp" else 1  # fractions are cut off, per part for partsupp
             expected[name] = (round(count * factor) - slack, round(count * factor) + slack)
-        return expected | {"lineitem": (made["orders"].rows, 7 * made["orders"].rows)}  # 1 to 7 lines an order
+        return expected | {"lineitem": (made["orders"], 7 * made["orders"])}  # 1 to 7 lines an order
 
     return Recipe(
         kind="tpch",
@@ -49,16 +48,16 @@ def tpch(scale: Decimal, parts: int | None = None) -> Recipe:
         parts=[*large, *(Part(name, 0, 1, 5e3) for name in _FIXED_ROWS)],
         rows=rows,
         schema=_schema,
-        orders=key_orders(DECLARATIONS / "schema.sql") | {"partsupp": _PARTSUPP},
+        orders=key_orders(DECLARATIONS / "schema.sql") | {"partsupp": ("ps_partkey",)},
         unkeyed=frozenset({"partsupp"}),
         settings={} if parts is None else {"parts": parts},
     )
 
 
-def _schema(folder: Path, made: Mapping[str, Made]) -> str:
+def _schema(folder: Path, rows: Mapping[str, int]) -> str:
     """With the key of partsupp where it holds."""
     schema = (DECLARATIONS / "schema.sql").read_text(encoding="utf-8")
-    if made["partsupp"].keys or made["supplier"].rows >= _SAFE_SUPPLIERS or _unique_pairs(folder):
+    if rows["supplier"] >= _SAFE_SUPPLIERS or _unique_pairs(folder):
         schema += (DECLARATIONS / "partsupp_key.sql").read_text(encoding="utf-8")
     return schema
 
@@ -68,23 +67,20 @@ def _unique_pairs(folder: Path) -> bool:
     return bool(pairs.group_by(pairs.column_names).aggregate([]).num_rows == pairs.num_rows)
 
 
-def write_tpch(tasks: Sequence[Task], targets: Sequence[Path]) -> None:
-    """By one process the same part of each table. Raises CatalogError when tpchgen-cli fails."""
-    folder, first = targets[0].parent.parent, tasks[0]
-    command = [generator(), "parquet", "--quiet", "--num-threads", "1", "--scale-factor", first["scale"]]
-    command += ["--output-dir", str(folder), "--tables", ",".join(task["table"] for task in tasks)]
-    written = [folder / f"{task['table']}.parquet" for task in tasks]
-    if first["of"] > 1:
-        number = first["number"] + 1
-        command += ["--parts", str(first["of"]), "--part", str(number)]
-        written = [folder / task["table"] / f"{task['table']}.{number}.parquet" for task in tasks]
+def write_tpch(task: Task, target: Path) -> None:
+    """Raises CatalogError when tpchgen-cli fails."""
+    folder, table = target.parent, task["table"]
+    command = [generator(), "parquet", "--quiet", "--num-threads", "1", "--scale-factor", task["scale"], "--tables", table]
+    command += ["--output-dir", str(folder)]
+    written = folder / f"{table}.parquet"
+    if task["of"] > 1:
+        command += ["--parts", str(task["of"]), "--part", str(task["number"] + 1)]
+        written = folder / table / f"{table}.{task['number'] + 1}.parquet"
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    if done.returncode or not all(file.exists() for file in written):
-        tail = done.stderr.decode(errors="replace").strip().splitlines()[-3:]
-        what, said = ", ".join(task["path"] for task in tasks), "\n".join(tail) or f"exit code {done.returncode}"
-        raise CatalogError(f"tpchgen-cli could not make {what} of tpch:{first['scale']}: {said}")
-    for file, target in zip(written, targets, strict=True):
-        file.rename(target)
+    if done.returncode or not written.exists():
+        said = "\n".join(done.stderr.decode(errors="replace").strip().splitlines()[-3:]) or f"exit code {done.returncode}"
+        raise CatalogError(f"tpchgen-cli could not make {task['path']} of tpch:{task['scale']}: {said}")
+    written.rename(target)
 
 
 def generator() -> str:

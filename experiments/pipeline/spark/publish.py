@@ -18,7 +18,6 @@ import errno
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +33,7 @@ _VERSION = 1
 _LOCK = ".lock"
 WORK = ".work"
 _DONE = f".{UNFINISHED}.done"
-_SCRATCH = ".task-"
+SCRATCH = ".task-"  # how temporary folders of tasks begin: what killed ones leave is removed
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM)
 
 
@@ -110,7 +109,7 @@ def staged(folder: Path, plan: Plan) -> Iterator[Path]:
     try:
         with hold(inside / _LOCK, f"the dataset in {folder}"), _complaints(plan, inside):
             check_target(folder, plan)
-            for left in inside.glob(f"{_SCRATCH}*"):
+            for left in inside.glob(f"{SCRATCH}*"):
                 shutil.rmtree(left, ignore_errors=True)
             request = {"version": _VERSION, "what": plan.what, "settings": plan.facts, "resume": plan.resume}
             write_file(inside / REQUEST, json.dumps(request, indent=1) + "\n")
@@ -124,11 +123,6 @@ def staged(folder: Path, plan: Plan) -> Iterator[Path]:
                 if new:
                     folder.rmdir()
         raise
-
-
-def scratch_folder(inside: Path) -> Path:
-    """A new folder for the temporary files of one task; what a killed task leaves is removed by the next `staged`."""
-    return Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=inside))
 
 
 def _publish(inside: Path, folder: Path) -> None:
