@@ -8,7 +8,8 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-PARTS = ("optimizer", "executor", "experiments/workloads", "experiments/pipeline/sweep/measure.py")
+_MEASURES = ("experiments/pipeline/sweep/measure.py", "experiments/pipeline/sweep/plan_shape.py")
+PARTS = ("optimizer", "executor", "experiments/workloads", *_MEASURES)
 
 
 @cache

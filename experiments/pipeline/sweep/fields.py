@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -18,25 +19,17 @@ class Field(NamedTuple):
     required: bool = False
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_inside(value: Any) -> bool:
     path = PurePath(value) if isinstance(value, str) else None
     return path is not None and bool(path.parts) and not path.is_absolute() and ".." not in path.parts
 
 
-def _is_whole(value: Any) -> bool:
-    return _is_number(value) and isinstance(value, int)
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)  # true and false are none
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list | tuple)
-
-
-def _are_texts(value: Any) -> bool:
-    return _is_list(value) and all(isinstance(each, str) for each in value)
+def _are(type: type, value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, type) for each in value)
 
 
 def _is_data(value: Any) -> bool:
@@ -45,12 +38,12 @@ def _is_data(value: Any) -> bool:
 
 def _is_joint(value: Any) -> bool:
     lists = value.values() if isinstance(value, dict) else [None]
-    return all(isinstance(sets, list) and all(columns and _are_texts(columns) for columns in sets) for sets in lists)
+    return all(isinstance(sets, list) and all(columns and _are(str, columns) for columns in sets) for sets in lists)
 
 
 TEXT = Field("a text", lambda value: isinstance(value, str) and bool(value))
-TEXTS = Field("a list of texts", _are_texts)
-WHOLE = Field("a whole number from 1 up", lambda value: _is_whole(value) and value > 0)
+TEXTS = Field("a list of texts", partial(_are, str))
+WHOLE = Field("a whole number from 1 up", lambda value: type(value) is int and value > 0)
 FLAG = Field("true or false", lambda value: isinstance(value, bool))
 TABLE = Field("a table", lambda value: isinstance(value, dict))
 FOLDER = Field("a folder within that of the pipeline, such as data", _is_inside)
@@ -81,11 +74,11 @@ FIELDS: dict[str, dict[str, Field]] = {
         "joint": Field('lists of columns by table, {orders = [["customer", "day"]]}', _is_joint),
     },
     "sweep": {
-        "queries": Field("a list of queries", lambda value: _is_list(value) and len(value) > 0),
+        "queries": Field("a list of queries", lambda value: isinstance(value, list) and len(value) > 0),
         "data": Field("a dataset, or a table of workload = dataset", _is_data),
         "settings": TABLE,
-        "variants": Field("a list of tables", lambda value: _is_list(value) and all(isinstance(each, dict) for each in value)),
-        "seeds": Field("a list of whole numbers", _is_list),
+        "variants": Field("a list of tables", partial(_are, dict)),
+        "seeds": Field("a list of whole numbers", partial(_are, object)),
         "seed_settings": TEXTS,
         "execute": FLAG,
         "analyze": FLAG,
@@ -93,7 +86,7 @@ FIELDS: dict[str, dict[str, Field]] = {
         "timeout": Field("a number of seconds from 0 up", lambda value: _is_number(value) and 0 <= value < math.inf),
         "memory": Field(
             "a whole number of MB: 0 for no limit, or from 256 up",
-            lambda value: _is_whole(value) and (value >= 256 or value == 0),
+            lambda value: type(value) is int and (value >= 256 or value == 0),
         ),
         "chunk": WHOLE,
         "plugins": TEXTS,

@@ -6,7 +6,6 @@ An item is a dict: `item` (its id), `number`, `query`, `sql`, `data`, `digest` (
 
 from __future__ import annotations
 
-import math
 import platform
 import socket
 from collections import Counter
@@ -43,10 +42,6 @@ _STAGES = {
     "parse": ("parse",), "bind": ("bind",), "decorrelate": ("ctes", "subqueries", "filters", "decorrelate"),
     "prepass": ("prepass", "semi_joins", "common_parts"), "search": ("search",),
 }  # fmt: skip
-_AS_THEY_ARE = (
-    "groups", "mexprs_logical", "mexprs_physical", "duplicates", "merges", "tasks", "goals", "goals_opened", "costed",
-    "joins_enumerated", "proven", "lower_bound", "gap", "heuristic", "prepass_converged",
-)  # fmt: skip
 
 
 class OtherData(errors.PlanscopeError):
@@ -140,10 +135,8 @@ def _plan_columns(query: OptimizedQuery) -> dict[str, Any]:
 def _search_columns(query: OptimizedQuery) -> dict[str, Any]:
     figures = query.search.as_dict()
     return {
-        **{name: figures[name] for name in _AS_THEY_ARE},
-        "rules_fired": figures["rules_fired"],
+        **{name: figures[name] for name in SCHEMA.names if name in figures},
         "firings": sum(figures["rules_fired"].values()),
-        "pruned": figures["pruned"],
         "pruned_total": sum(figures["pruned"].values()) - figures["pruned"]["dominated"],
     }
 
@@ -154,16 +147,12 @@ def _execution_columns(query: OptimizedQuery, repeats: int, analyze: bool) -> di
         start = perf_counter()
         rows = sum(batch.num_rows for batch in reader(query))
         spent.append((perf_counter() - start) * 1e3)
-    row = {"elapsed_ms": median(spent), "elapsed_ms_runs": spent, "rows_returned": rows, "q_error": _q_error(query.rows, rows)}
+    row = {"elapsed_ms": median(spent), "elapsed_ms_runs": spent, "rows_returned": rows, "q_error": q_error(query.rows, rows)}
     if analyze:
         counters = new_counters()
         for _ in reader(query, counters):
             pass
         found = {id: actual for id, actual in actuals(counters).items() if not actual.fewer}
-        errors = [_q_error(node.rows, found[node.id].rows) for node in query.plan.walk() if node.id in found]
+        errors = [q_error(node.rows, found[node.id].rows) for node in query.plan.walk() if node.id in found]
         row |= {"q_error_median": median(errors), "q_error_max": max(errors)}
     return row
-
-
-def _q_error(estimate: float, actual: int) -> float:
-    return q_error(estimate, actual) if math.isfinite(estimate) else math.inf

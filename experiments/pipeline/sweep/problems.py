@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection
 
-from optimizer.errors import PlanscopeError
+from optimizer.errors import PlanscopeError, did_you_mean
 from optimizer.toml_places import Places
 
 
@@ -50,5 +49,4 @@ class Problems:
 
 def suggestion(word: str, known: Collection[str]) -> str:
     """`did you mean "…"?`, or what there is."""
-    near = difflib.get_close_matches(word, list(known), 1)
-    return f'did you mean "{near[0]}"?' if near else "there are " + ", ".join(known)
+    return did_you_mean(word, known, "there are " + ", ".join(known))

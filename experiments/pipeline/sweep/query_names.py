@@ -23,7 +23,7 @@ _PATTERN = re.compile(r"[\w*?\[\]-]+/[\w.*?\[\]!-]+")
 
 
 class NamedQuery(NamedTuple):
-    """`name` as in results, `asked` as `default_data` knows it; a built-in query has its name for both."""
+    """`name` as in results, `asked` as the command line takes it: the name of a built-in query, @FILE, or SQL."""
 
     name: str
     sql: str
@@ -79,9 +79,9 @@ def _matching(pattern: str) -> list[NamedQuery]:
 def _files(pattern: str, base: Path) -> list[NamedQuery]:
     path = base / Path(pattern).expanduser()
     if not any(c in pattern for c in "*?["):
-        return [NamedQuery(path.stem, resolve_sql(f"@{path}"), pattern)]
+        return [NamedQuery(path.stem, resolve_sql(f"@{path}"), f"@{pattern}")]
     folder = Path(path.anchor)
     files = sorted(file for file in folder.glob(str(path.relative_to(folder))) if file.is_file())
     if not files:
         raise SqlError(f'no file matches "{pattern}" in {base}')
-    return [NamedQuery(file.stem, resolve_sql(f"@{file}"), str(file)) for file in files]
+    return [NamedQuery(file.stem, resolve_sql(f"@{file}"), f"@{file}") for file in files]

@@ -142,10 +142,13 @@ class _Queries:
 
     def _plan(self, query: NamedQuery, own: str | None, text: str) -> PlannedQuery | None:
         """None where its data are still to be made, or cannot be opened. Raises PlanscopeError."""
-        data = own if own is not None else self._data_of(query)
-        if data is None:
+        given = self._spec.data
+        if isinstance(given, Mapping):
+            given = given.get(query.asked.split("/")[0], given.get("*"))
+        if (data := next((each for each in (own, given, default_data(query.asked)) if each is not None), None)) is None:
             raise PlanscopeError(f"no data is given for {query.name}: write data = …")
-        data = self._absolute(data)
+        if not is_built_in(data):  # a folder beside the specification, by its whole path, since tasks run elsewhere
+            data = str((self._spec.base / Path(data).expanduser()).resolve())
         if self._later is not None and Path(data).is_relative_to(self._later):
             return None
         if (catalog := self._catalog(data, text if own is not None else None)) is None:
@@ -159,18 +162,6 @@ class _Queries:
         except PlanscopeError as error:
             raise PlanscopeError(f"{query.name} does not fit the dataset {data}: {error}") from error
         return PlannedQuery(query.name, query.sql, data, catalog.digest)
-
-    def _data_of(self, query: NamedQuery) -> str | None:
-        given = self._spec.data
-        if isinstance(given, Mapping):
-            given = given.get(query.asked.split("/")[0] if query.asked == query.name else "*", given.get("*"))
-        return given if given is not None else default_data(query.asked)
-
-    def _absolute(self, data: str) -> str:
-        """A folder beside the specification by its whole path, since tasks run elsewhere; a built-in dataset as it is."""
-        if is_built_in(data):
-            return data
-        return str((self._spec.base / Path(data).expanduser()).resolve())
 
     def _catalog(self, data: str, entry: str | None) -> Catalog | None:
         if data not in self._catalogs:
