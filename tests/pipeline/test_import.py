@@ -20,8 +20,7 @@ import pytest
 from executor import Session
 from experiments.cli import main
 from experiments.pipeline.analyze.analyze import analyze_dataset
-from experiments.pipeline.intake.request import ImportRequest
-from experiments.pipeline.intake.run import import_dataset
+from experiments.pipeline.intake.request import ImportRequest, import_dataset
 from experiments.pipeline.intake.summary import summary_text
 from experiments.pipeline.intake.tables import Tables
 from experiments.pipeline.spark.errors import PipelineError

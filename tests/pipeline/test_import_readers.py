@@ -114,6 +114,9 @@ def test_csv_line_breaks_at_a_uri(spark, tmp_path):
         path.write_bytes(end.join(["a,b", '1,"x\r\ny"', '2,"x\ny"', ""]).encode())
         uri = f"file:{path}"
         assert rows_of(csv.open("t", uri, csv.look({"t": uri})["t"], [])) == [("1", "x\r\ny"), ("2", "x\ny")]
+    path.write_bytes(b'a,b\n1,"x\ny"\n2,z\r\n')  # the last line ends otherwise
+    rows = rows_of(csv.open("t", uri, csv.look({"t": uri})["t"], []))
+    assert rows[0] == ("1", "x\ny") and rows[1].startswith("a CR in a file whose lines end in more than one way")
 
 
 @pytest.mark.few(2)

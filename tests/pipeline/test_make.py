@@ -11,8 +11,7 @@ import pytest
 from experiments.pipeline.analyze.analyze import analyze_dataset
 from experiments.pipeline.generate.generate import generate
 from experiments.pipeline.generate.kinds import recipe
-from experiments.pipeline.intake.request import ImportRequest
-from experiments.pipeline.intake.run import import_dataset
+from experiments.pipeline.intake.request import ImportRequest, import_dataset
 from experiments.pipeline.spark.errors import PipelineError
 from optimizer.errors import OutputError
 from tests.pipeline.webhdfs import WebHdfs

@@ -64,8 +64,7 @@ def command(
     facts["data"] = list(sources)
     master, remote, conf = rest.pop("master"), rest.pop("remote"), rest.pop("conf")
     said = progress(quiet)
-    from experiments.pipeline.intake.request import ImportRequest, is_small
-    from experiments.pipeline.intake.run import import_dataset
+    from experiments.pipeline.intake.request import ImportRequest, import_dataset, is_small
     from experiments.pipeline.intake.summary import summary_text
     from experiments.pipeline.spark.session import spark_session, unheard
 

@@ -7,7 +7,7 @@
     values, checked                    values of the right types or reasons why not, in Spark SQL
     raw                                a table's rows with these reasons, in parts; at the end good ones here, rejected ones there
     keys                               duplicates of keys, dangling foreign keys: Spark joins over the parts
-    run, tables                        all of it, restartable; `planscope data import`
+    tables                             all of it, restartable
 
 A damaged file is put aside with the reason, and a table that has no other. Every row of the others ends either in a part or, with
 the reason, among the rejected rows: the two add up to the rows read.

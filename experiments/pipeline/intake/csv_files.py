@@ -32,20 +32,18 @@ from optimizer.catalog.delimiters import name_of, rival
 from optimizer.errors import many
 
 _OPEN = "a quote is opened and never closed"
-_FAINT = bytes(range(0x21))
 _AT = F.monotonically_increasing_id
 
 
 class Looked(NamedTuple):
     """What lines say of their file: quotes go `over` them, one is left `open` at the end, bytes are no text (`marked`), there are
-    quotes and NUL bytes (`nul`), some are `faint`: not empty, but with nothing beyond U+0020, such as tabs; the `first` line that
-    is not of blanks, its place `at` from 0, and the `last` one that is not empty; both are None where all are."""
+    quotes and NUL bytes (`nul`); the `first` line that is not of blanks, its place `at` from 0, and the `last` one that is not
+    empty; both are None where all are."""
 
     over: bool = False
     open: bool = False
     marked: bool = False
     nul: bool = False
-    faint: bool = False
     first: str | None = None
     at: int = -1
     last: str | None = None
@@ -88,7 +86,6 @@ class CsvFiles:
             (F.sum("odd") % 2 == 1).alias("open"),
             F.bool_or(~F.is_valid_utf8("value")).alias("marked"),
             (F.bool_or(has("\0")) & F.bool_or(has(self.quote))).alias("nul"),
-            F.bool_or(F.col("value").rlike(r"^[\x00-\x20]+$")).alias("faint"),
             F.min_by("value", place).alias("first"),
             F.min(place).bitwiseAND((1 << PLACE_BITS) - 1).alias("at"),
             F.max_by("value", "id").alias("last"),
@@ -105,9 +102,8 @@ class CsvFiles:
         last = next(line for line in reversed(lines) if line)
         marked = content.decode(errors="ignore").encode() != content
         nul = b"\0" in content and self.quote.encode() in content
-        faint = any(line and not line.strip(_FAINT) for line in lines)
         first = lines[at].decode(errors="replace")
-        return Looked(odd > 0, odd % 2 == 1, marked, nul, faint, first, at, last.decode(errors="replace"))
+        return Looked(odd > 0, odd % 2 == 1, marked, nul, first, at, last.decode(errors="replace"))
 
     def open(self, label: str, path: str, looked: Looked, declared: Sequence[str]) -> Opened:
         """The file. `declared`: names for the columns of files without a header. Raises PipelineError."""
@@ -132,15 +128,13 @@ class CsvFiles:
         columns = [f"c{i}" for i in range(len(names))]
         schema = ", ".join(f"{column} string" for column in [*columns, "_bad"])
         end: str | None = "\n"
-        if not looked.over and (looked.faint or len(names) == 1):
-            frame = self._split(path, delimiter, looked.at if self.header else -1, schema, len(names))
-        else:
-            options = self._options(delimiter, looked.over, header=self.header, columnPruning=False)
-            if looked.over:  # else Spark takes every line break in quotes for the first one
-                end = self._line_end(path, delimiter)
-                options["lineSep"] = end or "\n"
+        if looked.over:  # without `lineSep` Spark takes every line break in quotes for the first one
+            end = self._line_end(path, delimiter)
+            options = self._options(delimiter, True, header=self.header, columnPruning=False, lineSep=end or "\n")
             frame = reader(self.spark).options(**options).schema(schema).csv(to_read(path))
-        broken, line = F.when(F.col("_bad").isNotNull(), _not(len(names))), F.col("_bad")
+        else:
+            frame = self._split(path, delimiter, looked.at if self.header else -1, schema, len(names))
+        broken, line = F.when(F.col("_bad").isNotNull(), f"not {many(len(names), 'field')}"), F.col("_bad")
         if end is None:
             text = F.concat_ws("", *columns)
             broken = broken.when(F.contains(text, F.lit("\r")), "a CR in a file whose lines end in more than one way")
@@ -157,8 +151,8 @@ class CsvFiles:
         return frame.selectExpr(*numbered([self._value(columns[names.index(name)]) for name in wanted]), "_broken", "_line")
 
     def _split(self, path: str, delimiter: str, header: int, schema: str, columns: int) -> DataFrame:
-        """Rows of lines, of which Spark's reader of CSV would leave out the faint ones; those after the header, -1 if there is
-        none."""
+        """Rows of the lines after the header, -1 if there is none. Spark's reader of CSV would leave out lines of nothing beyond
+        U+0020, such as tabs."""
         lines = self._lines(path).withColumn("_at", _AT()).where(F.col("_at") > header)
         if columns > 1:
             lines = lines.where("value <> ''")
@@ -217,14 +211,11 @@ class CsvFiles:
 
     def _break_elsewhere(self, path: str) -> str | None:
         """As `_break`: what is between two CR LF has neither CR nor LF where all lines end so."""
-        [[lf, cr, count]] = (
-            self._lines(path, "\r\n")
-            .agg(F.bool_or(F.contains("value", F.lit("\n"))), F.bool_or(F.contains("value", F.lit("\r"))), F.count("value"))
-            .collect()
-        )
-        if count > 1:
-            return None if lf or cr else "\r\n"
-        return None if lf and cr else "\r" if cr else "\n"
+        cr, lf = (F.contains("value", F.lit(end)) for end in "\r\n")
+        if not self._lines(path, "\n").where(cr).head(1):
+            return "\n"
+        [[lfs, crs, count]] = self._lines(path, "\r\n").agg(F.bool_or(lf), F.bool_or(cr), F.count("value")).collect()
+        return None if lfs or (crs and count > 1) else "\r" if crs else "\r\n"
 
     def _options(self, delimiter: str, over: bool = False, **more: Any) -> dict[str, str]:
         """Spark's: a row of another length is in the column `_bad` as it is."""
@@ -254,7 +245,13 @@ class CsvFiles:
             )
         if len(names) == 1 and "delimiter" not in self.options:
             second = rows.schema("c0 string, _bad string").csv(to_read(path)).head(2)[1:]
-            _check_delimiter(label, delimiter, names[0], (second[0]["_bad"] or second[0]["c0"] or "") if second else None)
+            value = (second[0]["_bad"] or second[0]["c0"] or "") if second else None
+            if (other := rival(delimiter, names[0], value)) is not None:
+                raise PipelineError(
+                    f'{label} has one column, "{names[0][:60]}"\n'
+                    f"its fields seem to be separated by {other!r}: try --option delimiter={name_of(other)}; "
+                    f"if it is one column, --option delimiter={name_of(delimiter)}"
+                )
         if (place := next((i for i, name in enumerate(names) if not name), None)) is not None:
             raise PipelineError(
                 f"{label}, line 1: column {place + 1} has no name\n--option header=false is for files without names"
@@ -269,16 +266,6 @@ class CsvFiles:
         return {"delimiter": delimiter, "quotechar": self.quote, "escapechar": self.escape, "doublequote": not self.escape}
 
 
-def _check_delimiter(label: str, delimiter: str, name: str, value: str | None) -> None:
-    """Raises PipelineError for a file whose one column seems to be several."""
-    if (other := rival(delimiter, name, value)) is not None:
-        raise PipelineError(
-            f'{label} has one column, "{name[:60]}"\n'
-            f"its fields seem to be separated by {other!r}: try --option delimiter={name_of(other)}; "
-            f"if it is one column, --option delimiter={name_of(delimiter)}"
-        )
-
-
 def _break(path: str) -> str | None:
     """How all lines end, also in quotes; None where they differ."""
     cr, lf, both, last = 0, 0, 0, b""
@@ -287,10 +274,6 @@ def _break(path: str) -> str | None:
             cr, lf, both = cr + block.count(b"\r"), lf + block.count(b"\n"), both + (last + block).count(b"\r\n")
             last = block[-1:]
     return "\n" if not cr else "\r" if not lf else "\r\n" if cr == lf == both else None
-
-
-def _not(fields: int) -> str:
-    return f"not {many(fields, 'field')}"
 
 
 def _one(option: str, text: str) -> str:

@@ -85,16 +85,14 @@ def _is_kept(*sides: tuple[RawTable, Sequence[str]]) -> bool:
     good = ds.field("reason").is_null()
     read = [ds.dataset(list(map(str, table.paths))).to_table(table.places(key), filter=good) for table, key in sides]
     found = [rows.rename_columns(_key_names(rows.column_names)) for rows in read]
-    if found[0].schema.types != found[-1].schema.types or not all(map(_is_plain, found[0].schema.types)):
+    types, t = found[0].schema.types, pa.types
+    plain = (t.is_integer, t.is_string, t.is_date, t.is_timestamp)
+    if types != found[-1].schema.types or not all(any(test(type) for test in plain) for type in types):
         return False
     rows = found[0].drop_null()
     if len(sides) == 1:
         return bool(rows.group_by(rows.column_names).aggregate([]).num_rows == rows.num_rows)
     return bool(rows.join(found[1], rows.column_names, join_type="left anti").num_rows == 0)
-
-
-def _is_plain(type: pa.DataType) -> bool:
-    return any(test(type) for test in (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp))
 
 
 def _key_names(key: Sequence[str]) -> list[str]:

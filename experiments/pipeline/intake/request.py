@@ -1,4 +1,4 @@
-"""What a user wants imported, looked up: sources, declarations, and what the result depends on."""
+"""What a user wants imported, looked up, sources, declarations, and what the result depends on; and imported."""
 
 from __future__ import annotations
 
@@ -11,11 +11,25 @@ from typing import Any
 
 from experiments.pipeline.intake.prepare import codec_name, is_needed
 from experiments.pipeline.intake.sources import ENDINGS, Found, find_sources, is_secret, kind_of, redacted, tables_elsewhere
-from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark import publish
+from experiments.pipeline.spark.errors import PipelineError, translated
+from experiments.pipeline.spark.make import Dataset, make_dataset
+from experiments.pipeline.spark.manifest import Facts, Files
+from experiments.pipeline.spark.session import Say, Start, configured
 from optimizer.catalog.constraints import near
 from optimizer.catalog.declarations import TableDeclaration
 from optimizer.dataset import read_declarations
 
+STAGE = "import"
+VECTORIZED = ("spark.sql.parquet.enableVectorizedReader", "spark.sql.orc.enableVectorizedReader")
+_CONF = {
+    **dict.fromkeys(VECTORIZED, "true"),
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.unionOutputPartitioning": "false",  # a partition has rows of one file, in their order
+}
 SMALL = 64 << 20  # bytes
 _ENCODING = {"encoding": "default utf-8"}
 _OPTIONS = {
@@ -56,6 +70,25 @@ class Plan:
     declared: dict[str, TableDeclaration]
     inputs: dict[str, Any]
     settings: dict[str, Any]
+
+
+def import_dataset(request: ImportRequest, start: Start, say: Say, resume: str = "") -> Dataset:
+    """The imported dataset, in a folder or at a URI. `start` gives the Spark session; `resume`: a command that goes on.
+
+    Raises PipelineError, CatalogError, OutputError; then the folder holds no table, and what was done so far stays for the next
+    time, unless rows were rejected and that was to fail.
+    """
+    plan = planned(request)
+
+    def fill(inside: Path) -> tuple[Facts, Files]:
+        with translated("importing"), configured(start(), _CONF) as spark:
+            from experiments.pipeline.intake.tables import Tables  # needs pyspark, which a second run does without
+
+            return Tables(request, plan, spark, inside, say).make()
+
+    names = [table.name for table in plan.found.tables]
+    what = f"import of {', '.join(names[:5])}{' and others' if len(names) > 5 else ''}"
+    return make_dataset(publish.Plan(STAGE, what, plan.inputs, plan.settings, fill, resume), request.folder, start, say)
 
 
 def planned(request: ImportRequest) -> Plan:

@@ -34,6 +34,7 @@ _KINDS = {ending: kind for kind, endings in ENDINGS.items() for ending in ending
 Values = Mapping[str, str | None]  # of the folders that a file lies in, by column; None is NULL
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 COMPRESSED = (".gz", ".bz2", ".zst")
+_PACKED = r"(\.gz|\.bz2|\.zst)?$"
 _SECRET = re.compile(r"pass|pwd|secret|token|credential|key$", re.IGNORECASE)
 _SECRET_IN_URL = re.compile(r"((?:password|pwd|token|secret)=)[^;&]*|(?<=://)([^/@:]+:)[^@/]+(?=@)", re.IGNORECASE)
 
@@ -91,27 +92,21 @@ def find_sources(sources: Sequence[Path], format: str | None, table: str | None)
         raise PipelineError(f"no file to import in {where}: known kinds are {', '.join(_KINDS)}\n--format says what others are")
     if len(schemas) > 1:
         raise PipelineError(f"{schemas[0]} and {schemas[1]}: which one? say --schema")
-    found = [Source(name, _format(name, tables[name], format), tables[name]) for name in sorted(tables)]
+    found = []
+    for name, files in sorted(tables.items()):
+        kind, *more = sorted({kind_of(Path(file).name, format) or "" for file in files})
+        if more:
+            kinds = ", ".join([kind, *more])
+            raise PipelineError(f'the files of table "{name}" are of different kinds: {kinds}; import them one after the other')
+        found.append(Source(name, kind, files))
     return Found(found, skipped, next(iter(schemas), None))
-
-
-def _format(table: str, files: Mapping[str, Values], format: str | None) -> str:
-    kinds = sorted({kind_of(Path(file).name, format) or "" for file in files})
-    if len(kinds) > 1:
-        raise PipelineError(
-            f'the files of table "{table}" are of different kinds: {", ".join(kinds)}; import them one after the other'
-        )
-    return kinds[0]
 
 
 def table_name(path: Path) -> str:
     """What a table is called that lies in this file or folder."""
     if path.is_dir():
         return path.name
-    name = path.name
-    for endings in (COMPRESSED, tuple(_KINDS)):
-        ending = next((e for e in endings if name.lower().endswith(e)), "")
-        name = name[: len(name) - len(ending)]
+    name = re.sub(f"(?i)({'|'.join(map(re.escape, _KINDS))})?{_PACKED}", "", path.name, count=1)
     return name if name != path.name else path.stem
 
 
@@ -124,12 +119,9 @@ def check_table_name(name: str) -> str:
 
 def kind_of(name: str, format: str | None) -> str | None:
     """The format of a file of this name, if `format` does not say; None: unknown."""
-    name = name.lower()
     if format is not None:
-        return None if name.endswith(".sql") else format
-    for ending in COMPRESSED:
-        name = name.removesuffix(ending)
-    return _KINDS.get(Path(name).suffix)
+        return None if name.lower().endswith(".sql") else format
+    return _KINDS.get(Path(re.sub(_PACKED, "", name.lower())).suffix)
 
 
 def partition_values(folders: Sequence[str]) -> dict[str, str | None]:
@@ -207,12 +199,10 @@ def tables_elsewhere(format: str, options: Mapping[str, str], paths: Sequence[st
 
 def _jdbc_tables(options: Mapping[str, str], paths: Sequence[str], tables: Sequence[str]) -> list[Source]:
     said = options.keys() & {"dbtable", "query"}
-    if "url" not in options or paths:
-        raise PipelineError("--format jdbc takes --option url=jdbc:..., and no other source")
-    if len(said) > 1 or (said and len(tables) > 1) or ("dbtable" not in said and not tables):
+    if "url" not in options or paths or len(said) > 1 or (said and len(tables) > 1) or ("dbtable" not in said and not tables):
         raise PipelineError(
-            "--format jdbc: name the tables with --table (repeatable), or one with --option dbtable=...; "
-            "--option query=... needs --table, the name that the table gets"
+            "--format jdbc takes --option url=jdbc:... and no other source, and tables by --table (repeatable), or one by "
+            "--option dbtable=...; --option query=... needs --table, the name that the table gets"
         )
     options = {"preferTimestampNTZ": "true", **options}  # times without a zone stay what they are, wherever this machine is
     if said:

@@ -26,9 +26,8 @@ from experiments.pipeline.intake.keys import check_constraints
 from experiments.pipeline.intake.opened import Opened, Result, batches, damaged_file, listed, open_table, open_typed, reading
 from experiments.pipeline.intake.prepare import damage, prepare, read_as
 from experiments.pipeline.intake.raw import Facts, RawTable
-from experiments.pipeline.intake.request import ImportRequest, Plan, read_inputs
+from experiments.pipeline.intake.request import VECTORIZED, ImportRequest, Plan, read_inputs
 from experiments.pipeline.intake.resolve import resolve, undeclared
-from experiments.pipeline.intake.run import VECTORIZED
 from experiments.pipeline.intake.sources import ENDINGS, Source
 from experiments.pipeline.intake.summary import reject_lines
 from experiments.pipeline.spark.errors import PipelineError
