@@ -14,10 +14,17 @@ import pytest
 from experiments.bench import code_version
 from experiments.cli import main
 from experiments.lock import hold
-from experiments.pipeline.stages.run import is_brief, lock_file, read_state, run_pipeline, state_file
+from experiments.pipeline.stages.run import (
+    is_brief,
+    lock_file,
+    pipeline_status,
+    read_state,
+    run_pipeline,
+    state_file,
+    status_text,
+)
 from experiments.pipeline.stages.spec import read_pipeline
 from experiments.pipeline.stages.stages import Sweep
-from experiments.pipeline.stages.status import pipeline_status, status_text
 from experiments.pipeline.sweep import spec
 from experiments.pipeline.sweep.columns import COLUMNS
 from experiments.pipeline.sweep.problems import SpecError

@@ -124,12 +124,10 @@ def analyze_dataset(
             unique = unique_columns(table, sketches[name])
             reports.append(TableReport(name, table.stats.rows, len(cut[name]), read, seconds, *keys, *unique))
         report = AnalyzeReport(reports, time.perf_counter() - began)
-        seconds = round(sum(table.seconds for table in reports), 3)
-        counts = {"rows": sum(table.rows for table in reports), "read": report.read, "seconds": seconds}
+        counts = {"seconds": round(sum(table.seconds for table in reports), 3), "tables": list(map(asdict, reports))}
         files = [version.parent.with_suffix(".json"), *sorted(version.iterdir())]
         files += [findings_file(folder)] if sample is None else []
-        told = {**counts, "tables": list(map(asdict, reports))}
-        write_manifest(folder, STAGE, inputs=inputs, settings=settings, counts=told, files=files)
+        write_manifest(folder, STAGE, inputs=inputs, settings=settings, counts=counts, files=files)
     return report
 
 

@@ -29,7 +29,6 @@ from experiments.pipeline.spark.session import Say, Start
 from experiments.pipeline.spark.tasks import collect, rows_of_tasks
 from optimizer.algebra.types import common_type
 from optimizer.catalog.findings import Constraint, read_findings
-from optimizer.catalog.order import rows_ascend
 from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import CatalogError, many
 
@@ -111,29 +110,15 @@ def count_against(
     PipelineError."""
     from pyspark.sql import functions as f
 
-    found: dict[Constraint, tuple[int, list[str]]] = {}
-    keys = [one for one in every if not one.target]
-    if in_order := [one for one in keys if set(catalog.tables[one.table].order[: len(one.columns)]) == set(one.columns)]:
-        tables = [bare(catalog.tables[one.table]) for one in in_order]
-        ascends = f.udf(
-            lambda i: rows_ascend(tables[i], tables[i].order[: len(in_order[i].columns)], strictly=True),
-            "boolean",
-            useArrow=False,
-        )
-        frame = spark.range(0, len(tables), 1, len(tables)).select("id", ascends.asNondeterministic()("id").alias("ascends"))
-        rows = collect(spark, frame, f"verify {many(len(tables), 'key')} in stored order", say)
-        found = {in_order[row["id"]]: (0, []) for row in rows if row["ascends"]}
-    left = [one for one in every if one not in found]
     counted: list[DataFrame] = []
-    for i, one in enumerate(left):
+    for i, one in enumerate(every):
         against = _against(spark, catalog, one)
         shown = [f.base64(name) if type == "binary" else f.col(name).cast("string") for name, type in against.dtypes]
         first = f.min(f.array(*(f.coalesce(text, f.lit("NULL")) for text in shown)))
         counted.append(against.agg(f.lit(i).alias("which"), f.count(f.lit(1)).alias("rows"), first.alias("first")))
-    what = f"verify {many(len(left), 'key')} of {', '.join(dict.fromkeys(one.table for one in left))}"
-    for row in collect(spark, reduce(lambda a, b: a.union(b), counted), what, say) if counted else []:
-        found[left[row["which"]]] = (row["rows"], row["first"] or [])
-    return found
+    what = f"verify {many(len(every), 'key')} of {', '.join(dict.fromkeys(one.table for one in every))}"
+    rows = collect(spark, reduce(lambda a, b: a.union(b), counted), what, say)
+    return {every[row["which"]]: (row["rows"], row["first"] or []) for row in rows}
 
 
 def _against(spark: SparkSession, catalog: Catalog, one: Constraint) -> DataFrame:

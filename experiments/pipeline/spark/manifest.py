@@ -23,7 +23,6 @@ from optimizer.catalog.folder import METADATA_FOLDER
 
 VERSION = 1
 MANIFESTS = "manifests"
-_PACKAGES = ("planscope", "pyarrow", "pyspark")
 Facts = Mapping[str, Any]
 Files = Iterable[Path | str] | Mapping[str, Facts]
 
@@ -93,13 +92,10 @@ def file_facts(path: Path) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Of Python and of the packages that results depend on."""
-    found = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+    from experiments.cli import version
+
+    found = {package: importlib.metadata.version(package) for package in ("pyarrow", "pyspark")}
+    return {"python": platform.python_version(), "planscope": version(), **found}
 
 
 def plain(value: Any) -> Any:

@@ -313,15 +313,11 @@ def _not_py4j(record: logging.LogRecord) -> bool:
 @contextmanager
 def _changed(changes: Mapping[str, str | None]) -> Iterator[None]:
     """The environment with `changes`, as it was before afterwards."""
-    before = {name: os.environ.get(name) for name in changes}
+    before = {name: value for name in changes if (value := os.environ.pop(name, None)) is not None}
+    os.environ.update({name: value for name, value in changes.items() if value is not None})
     try:
-        _set(changes)
         yield
     finally:
-        _set(before)
-
-
-def _set(values: Mapping[str, str | None]) -> None:
-    for name, value in values.items():
-        os.environ.pop(name, None)
-        os.environ.update({} if value is None else {name: value})
+        for name in changes:
+            os.environ.pop(name, None)
+        os.environ.update(before)

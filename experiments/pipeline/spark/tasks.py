@@ -49,7 +49,7 @@ def run_tasks(
     run = partial(run_one, name=f"{module}:{name}", tasks=[json.dumps(task) for task in tasks])
     call = udf(run, "string", useArrow=False).asNondeterministic()("id").alias("outcome")
     try:
-        rows = _collected(spark, spark.range(0, len(tasks), 1, len(tasks)).select("id", call), what, say)
+        rows = waited(spark, spark.range(0, len(tasks), 1, len(tasks)).select("id", call).collect, what, say)
     except Exception as error:
         if not is_sparks(error):
             raise
@@ -86,16 +86,12 @@ def collect(spark: SparkSession, frame: DataFrame, what: str, say: Say) -> list[
     Raises PipelineError. Ctrl-C cancels what runs.
     """
     with translated(what):
-        return _collected(spark, frame, what, say)
+        return waited(spark, frame.collect, what, say)
 
 
 def parallelism(spark: SparkSession) -> int:
     """How many tasks run at a time; behind Spark Connect, which does not say, a guess."""
     return _SLOTS_ELSEWHERE if is_remote(spark) else max(1, spark.sparkContext.defaultParallelism)
-
-
-def _collected(spark: SparkSession, frame: DataFrame, what: str, say: Say) -> list[Row]:
-    return waited(spark, lambda: list(frame.collect()), what, say)
 
 
 def _which(position: int, tasks: Sequence[Task]) -> str:

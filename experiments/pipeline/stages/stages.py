@@ -11,8 +11,7 @@ from experiments.pipeline.analyze.analyze import analyze_dataset
 from experiments.pipeline.generate.generate import generate, made_text
 from experiments.pipeline.generate.kinds import recipe
 from experiments.pipeline.generate.recipe import Recipe
-from experiments.pipeline.intake.request import ImportRequest, planned
-from experiments.pipeline.intake.run import import_dataset
+from experiments.pipeline.intake.request import ImportRequest, import_dataset, planned
 from experiments.pipeline.spark.manifest import finished, write_manifest
 from experiments.pipeline.spark.session import Say, Start
 from experiments.workloads.data import dataset_folder, is_built_in
