@@ -42,17 +42,23 @@ def test_names_ranges_patterns_files_and_texts(tmp_path: Path) -> None:
     plan = plan_of(
         """
         [sweep]
-        data = {"*" = "joingraph", clique = "joingraph"}
-        queries = ["chain/4..6", "CLIQUE/3", {query = "job/1?", data = "job"},
+        data = {"*" = "joingraph", clique = "joingraph", queries = "job"}
+        queries = ["chain/4..6", "CLIQUE/3", {query = "job/1?", data = "job"}, {query = "clique/4", name = "joined"},
           "@queries/*.sql", {query = "@queries/a.sql", name = "again"}, "select 1 as one"]
         """,
         tmp_path,
     )
     names = [query.name for query in plan.queries]
     assert names[:8] == ["chain/4", "chain/5", "chain/6", "clique/3", "job/1a", "job/1b", "job/1c", "job/1d"]
-    assert names[8:11] == ["a", "b", "again"] and names[11].startswith("sql-")
+    assert names[8:12] == ["joined", "a", "b", "again"] and names[12].startswith("sql-")
     assert {query.data for query in plan.queries if query.name.startswith("job/")} == {"job"}
     assert {query.data for query in plan.queries if not query.name.startswith("job/")} == {"joingraph"}
+
+
+def test_a_query_with_a_name_of_its_own_has_the_data_of_its_workload() -> None:
+    entries = 'queries = ["job/1a", {query = "job/1b", name = "mine"}]'
+    plan = plan_of(f'[sweep]\ndata = {{"*" = "tpch:0.01", job = "job"}}\n{entries}')
+    assert [(query.name, query.data) for query in plan.queries] == [("job/1a", "job"), ("mine", "job")]
 
 
 def test_estimators_that_count_rows() -> None:
