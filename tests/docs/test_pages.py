@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
+from datetime import date, datetime
 from pathlib import Path
 
 import click
+import duckdb
+import pyarrow as pa
 import pytest
 
 from executor.session import Session
@@ -16,7 +19,7 @@ from experiments.documentation.notebooks import code_of, notebook
 from experiments.documentation.run import PageError, carry_out, parse
 from experiments.documentation.written import DOCS, pages, references, shown, words_of
 from optimizer.catalog.table import Catalog
-from optimizer.errors import PlanscopeError
+from optimizer.errors import PlanscopeError, SqlError
 
 AGAIN = "python -m experiments.documentation writes it anew"
 SLOW = {"2_memo.md", "3_search.md", "5_costs.md", "experiments.md", "extending.md", "pictures.md", "pipeline.md"}
@@ -88,6 +91,23 @@ def test_the_tests_that_the_list_of_pitfalls_names_exist() -> None:
     for named in re.finditer(r"`((?:\w+/)*test_\w+\.py)?(?:::(\w+))?`", (tests / "PITFALLS.md").read_text("utf-8")):
         file, test = named[1] or file, named[2] or ""
         assert f"def {test}" in (tests / file).read_text("utf-8"), f"{file}::{test}"
+
+
+def test_what_sql_is_taken_and_what_is_not() -> None:
+    rows = {"a": [1, 2, 3], "b": [2, 2, None], "s": ["x,y", "y", None], "d": [date(2024, 1, day) for day in (1, 2, 3)]}
+    t = pa.table({**rows, "ts": [datetime(2024, 1, 1, hour) for hour in (1, 2, 3)]})
+    session, duck = Session({"t": t, "u": pa.table({"a": [1, 2], "c": [2, 5]})}), duckdb.connect()
+    for name in ("t", "u"):
+        duck.register(name, session.sql(f"from {name}").table)
+    taken, refused = (
+        re.findall(r"^\| [^`|]* \| `([^`]*)` \|", part, re.M) for part in (DOCS / "sql.md").read_text().split("| not taken")
+    )
+    assert len(taken) > 10 and len(refused) > 6
+    for sql in taken:
+        assert session.sql(sql).table.num_rows == len(duck.execute(sql).fetchall()), sql
+    for sql in refused:
+        with pytest.raises(SqlError):
+            session.sql(sql)
 
 
 def test_help_fits_a_terminal_of_80_columns() -> None:
