@@ -146,6 +146,7 @@ def test_full_device(planscope):
     assert done.returncode == 2 and "cannot write to standard output" in done.stderr
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("command", [("run", SELECT, "--format", "csv"), ("rules", "--program"), ("picture", "plan", SELECT)])
 def test_closed_streams(shop, command):
     for closed, code in ((">&-", 2), ("2>&-", 0), ("<&- >&- 2>&-", 2)):

@@ -29,6 +29,7 @@ def opened(folder: Path, text: str, schema: str = "") -> Table:
     return open_dataset(folder).tables["t"]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("values", "type"),
     [
