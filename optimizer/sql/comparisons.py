@@ -78,14 +78,15 @@ def _in(binder: ExpressionBinder, node: Any) -> Scalar:
     query = node.args.get("query")
     if query is None and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Values):
         query = node.expressions[0]
+    listed, row = node.meta.get(LISTED, False), row_items(node.this)
+    if listed and (query is not None or row is not None):
+        raise binder.source.unsupported("a list of rows, or of a query,", node, "write IN (...)")
     if query is not None:
         binder.source.only(node, "this", "query", "expressions")
         return compared_with_any(binder, "=", node.this, query, node)
     binder.source.only(node, "this", "expressions")
-    listed = node.meta.get(LISTED, False)
     if not node.expressions and not listed:
         raise binder.source.error("the IN list is empty", node)
-    row = row_items(node.this)
     if row is not None:
         return row_in_list(binder, row, node.expressions)
     value = binder.operand(node.this)
