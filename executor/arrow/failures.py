@@ -38,7 +38,7 @@ def operator_errors(operator: str, label: Callable[[ColumnId], str]) -> Iterator
     except ScalarError as error:
         first, *rest = str(error).split("\n", 1)
         hint = ["TRY_CAST gives NULL for such a value"] if isinstance(error.scalar, Cast) else []
-        raise OperatorError("\n".join([f"{operator}: {first}, in {error.scalar.show(label)}", *rest, *hint])) from error
+        raise OperatorError("\n".join([f"{operator}: {first}, in {error.scalar.show(label)}", *rest, *hint])) from error.__cause__
     except OF_DATA as error:
         raise OperatorError(f"{operator}: {_reason(error)}") from error
 

@@ -9,12 +9,13 @@ from statistics import median
 import pytest
 from pyarrow import RecordBatch
 
-from executor.arrow.failures import operator_errors
+from executor.arrow.failures import ScalarError, operator_errors
 from executor.session import Session
 from experiments.bench.child import measured
 from experiments.pipeline.sweep.measure import NAME, measure, row
 from experiments.pipeline.sweep.plan_shape import plan_shape
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
+from optimizer.algebra.scalars import TRUE
 from optimizer.pipeline import OptimizedQuery
 from optimizer.settings import Settings
 
@@ -72,6 +73,14 @@ def test_errors_of_operators_have_their_kinds(shop: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("experiments.pipeline.sweep.measure.reader", full)
     found = row(item, measured(NAME, item)[0])
     assert (found["error_kind"], found["error"]) == ("memory", "hash_join: out of memory (no figure given)")
+
+    def full_in_an_expression(_: OptimizedQuery) -> Iterator[RecordBatch]:
+        with operator_errors("hash_join", str):
+            raise ScalarError(MemoryError(), TRUE) from MemoryError()
+        yield
+
+    monkeypatch.setattr("experiments.pipeline.sweep.measure.reader", full_in_an_expression)
+    assert row(item, measured(NAME, item)[0])["error_kind"] == "memory"
 
 
 @pytest.mark.parametrize(
