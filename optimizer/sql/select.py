@@ -77,7 +77,7 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     block = _Block(context, scope, operand)
     block.bind_items(node)
     if node.args.get("where") is not None:
-        binder = ExpressionBinder(context, scope, "WHERE", aliases=block.aliases, claims=block.claims)
+        binder = ExpressionBinder(context, scope, "WHERE", aliases=block.aliases_before_unnest(), claims=block.claims)
         predicate = conjunction([binder.truth(node.args["where"].this)])
         refuse_windows(source, predicate, "WHERE", node.args["where"].this)
         tree = Tree(Filter(predicate), (tree,)) if predicate else tree
@@ -153,6 +153,11 @@ class _Block:
                 self.aliases[alias.lower()] = scalar  # of two items of one name the last is meant
         if not self.items:
             raise source.error("the SELECT list is empty", select, word="SELECT")
+
+    def aliases_before_unnest(self) -> dict[str, Scalar]:
+        """Those of items that do not read the value of an unnest, which rows have only after WHERE."""
+        made = 0 if self.unnest is None else self.unnest.value.columns
+        return {name: scalar for name, scalar in self.aliases.items() if not scalar.columns & made}
 
     def _split(self, node: Any) -> Unnest:
         context, part = self.context, self.context.columns.new("unnest", STRING, True).id
