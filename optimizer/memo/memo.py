@@ -215,6 +215,11 @@ class Memo:
                 conjuncts += region.predicate
         return Region(self.leaves(inputs), combined(conjuncts))
 
+    def join_graph(self, join: Tree) -> Tree | None:
+        """An inner join of groups with the joins that these are, as one graph; None where it is in no region."""
+        region = self._region_of(join.op, tuple([below.gid for below in join.inputs if isinstance(below, Leaf)]))
+        return None if region is None else Tree(JoinGraph(region.predicate), tuple(map(self.binding_leaf, region.leaves)))
+
     def leaves(self, inputs: Iterable[int]) -> tuple[int, ...]:
         """What a join of groups joins: those that are no regions of inner joins themselves, and the leaves of those that are."""
         leaves: list[int] = []

@@ -117,14 +117,16 @@ class RuleContext(NamedTuple):
     """What a rule may use besides its binding: the query's columns (to add computed ones) and the settings. `forced`: the columns
     of each set of relations that a forced join order has (`joins.placed_order`). `partition`: the enumerator of a plug-in.
     `grouped_share`: how many rows are left of one of a node's when they are grouped by columns, as estimated; none before the
-    search. `bounds`: by table and column, as stored, between which values all of the column lie, None where that is not known.
-    `spools`: what references read, before the search; what a recursion reads of itself is not among them."""
+    search. `join_graph`: an inner join with all that its inputs join, where rules alone order joins. `bounds`: by table and
+    column, as stored, between which values all of the column lie, None where that is not known. `spools`: what references read,
+    before the search; what a recursion reads of itself is not among them."""
 
     columns: Columns
     settings: Settings
     forced: tuple[ColumnSet, ...] = ()
     partition: Partition | None = None
     grouped_share: Callable[[Node, ColumnSet], float] | None = None
+    join_graph: Callable[[Tree], Tree | None] | None = None
     bounds: Callable[[str, str], tuple[Any, Any] | None] | None = None
     spools: Mapping[int, Tree] = MappingProxyType({})
 

@@ -103,8 +103,9 @@ class SearchContext:
 
     def __init__(self, memo: Memo, rules: RuleSet, context: RuleContext, cost: CostModel, trace: Trace | None = None) -> None:
         self.memo, self.rules, self.cost, self.trace = memo, rules, cost, trace
-        self.context = context._replace(grouped_share=memo.grouped_share)
         settings = context.settings
+        by_rules = settings.enumeration not in ("adaptive", "partition", "left_deep")
+        self.context = context._replace(grouped_share=memo.grouped_share, join_graph=memo.join_graph if by_rules else None)
         exact = not settings.gap and not settings.epsilon  # a plan that is not the best may lie above a limit the optimum keeps
         self.pass_limits = settings.pruning in ("upper", "both") and exact
         self.use_bounds = settings.pruning in ("lower", "both")

@@ -104,6 +104,25 @@ def test_the_centre_of_a_star_is_grouped_beside_a_semi_join(semi: str, cost: flo
     assert proven(STAR, sql, {"cost_model": "c_out"}) == pytest.approx(cost, rel=1e-6)
 
 
+@pytest.mark.parametrize("mode", ["rules", "rules_b0"])
+@pytest.mark.parametrize(
+    ("grouped", "more", "cost"),
+    [
+        ("a.k, sum(s.k)", "", 10000),
+        ("a.k, sum(s.k)", "join c on a.k = c.k", 11000),
+        ("b.j, a.i, count(*)", "join c on a.k = c.k", 9160.787),
+        ("a.k, sum(s.k)", "join c on s.k = c.k", 104000),
+        ("b.j, a.i, count(*)", "join c on s.k = c.k", 73212.21),
+    ],
+)
+def test_rules_that_order_joins_group_the_centre_of_a_star(grouped: str, more: str, cost: float, mode: str) -> None:
+    """No join of two inputs has the centre alone for an input: it alone links its points. Without it two cost ten times as much."""
+    keys = grouped.rpartition(",")[0]
+    sql = f"select {grouped} from s join a on s.i = a.i join b on s.j = b.j {more} group by {keys}"
+    found = [proven(STAR, sql, {"cost_model": "c_out", "enumeration": each}) for each in (mode, "partition")]
+    assert found == pytest.approx([cost, cost], rel=1e-6)
+
+
 def test_a_join_that_comes_out_of_a_leaf_changes_places_with_a_semi_join() -> None:
     sql = """select d.k from (select distinct x.j, x.i from a x anti join b on x.i = b.j) y
         join a d on y.j = d.k semi join c on c.j = y.j"""

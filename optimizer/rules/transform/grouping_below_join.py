@@ -7,6 +7,8 @@ they have the same partners. So a group of them may go through the join as one r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from operator import or_
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
@@ -19,9 +21,9 @@ from optimizer.algebra.predicates import combined, predicate_columns
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Predicate
-from optimizer.algebra.trees import Node, Tree
+from optimizer.algebra.trees import Leaf, Node, Tree
 from optimizer.joins.graph import Relations, bits, subsets
-from optimizer.joins.inner import inner_region
+from optimizer.joins.inner import InnerRegion, inner_region
 from optimizer.joins.region import JoinRegion
 from optimizer.rules.interface import RuleContext
 from optimizer.rules.transform.partial_aggregates import may_overflow
@@ -34,16 +36,22 @@ MOST_FOR_ALL = 4  # up to here every connected set of relations may be grouped, 
 
 
 class JoinView(NamedTuple):
-    """A join as one of two parts: `a`, which may be grouped, with `b`. `rest`: the leaves of `b` in a join graph."""
+    """A join as one of two parts: `a`, which may be grouped, with `b`. `rest`: the leaves of `b` in a join graph; or, with
+    `steps`, parts that are joined to `a` one after the other, each on its predicate."""
 
     join: Join
     a: Node
     b: Node
     rest: tuple[Node, ...] = ()
     within: Predicate = ()
+    steps: tuple[Predicate, ...] = ()
 
     def over(self, a: Tree) -> Tree:
         """The join with `a` in the place of the part `a`."""
+        if self.steps:
+            for predicate, each in zip(self.steps, self.rest, strict=True):
+                a = Tree(Join(JoinKind.INNER, predicate), (a, each))
+            return a
         if not self.rest:
             return Tree(self.join, (a, self.b))
         return Tree(JoinGraph(combined((*self.join.predicate, *self.within))), (a, *self.rest))
@@ -51,8 +59,8 @@ class JoinView(NamedTuple):
 
 def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
     """The parts of a join that may be grouped. A binary join shows its left input (its mirror image is in its group too), a join
-    graph every part it has few enough relations for, and a region of several kinds those that no binary join has for an input;
-    none where there are more than the setting expand_joins."""
+    graph every part it has few enough relations for, and a region of several kinds, or of rules that order joins, those that no
+    binary join has for an input; none where there are more than the setting expand_joins."""
     most = context.settings.expand_joins
     match below:
         case Tree(RegionGraph(JoinRegion() as several, s), leaves):
@@ -63,19 +71,60 @@ def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
                 return
             below = Tree(JoinGraph(inner), leaves)
     match below:
-        case Tree(Join(kind) as join, (a, b)) if kind in KEPT_LEFT and _few(a, b, most):
-            yield JoinView(join, a, b)
+        case Tree(Join(kind) as join, (a, b)) if kind in KEPT_LEFT:
+            if _few(a, b, most):
+                yield JoinView(join, a, b)
+            if context.join_graph is not None and kind is JoinKind.INNER and isinstance(b, Leaf):
+                yield from _between_pairs(context.join_graph(below), b, context)
         case Tree(JoinGraph(predicate), leaves) if len(leaves) <= most:
             columns = tuple(leaf.columns for leaf in leaves)
             region = inner_region(columns, predicate, context.settings.cross_products, context.forced)
-            n, everything = len(leaves), region.graph.all
-            for s in range(1, everything):
-                size = s.bit_count()
-                if (n <= MOST_FOR_ALL or size in (1, n - 1)) and region.graph.connected(s) and region.forced.allows(s):
+            everything = region.graph.all
+            for s in _parts(region):
+                if region.forced.allows(s):
                     rest = everything & ~s
                     join = Join(JoinKind.INNER, region.across(s, rest))
                     others = tuple(leaf for i, leaf in enumerate(leaves) if rest >> i & 1)
                     yield JoinView(join, part(region, s, leaves), part(region, rest, leaves), others, region.within(rest))
+
+
+def _parts(region: InnerRegion) -> Iterator[Relations]:
+    """The parts of a join graph that may be grouped."""
+    n = region.n
+    for s in range(1, region.graph.all):
+        if (n <= MOST_FOR_ALL or s.bit_count() in (1, n - 1)) and region.graph.connected(s):
+            yield s
+
+
+def _between_pairs(graph: Tree | None, last: Leaf, context: RuleContext) -> Iterator[JoinView]:
+    """Parts that no join of a graph has for an input, since they alone link the others. One of its joins shows them for all: the
+    one with the first relation without which the others are linked."""
+    match graph:
+        case Tree(JoinGraph(predicate), leaves) if len(leaves) <= context.settings.expand_joins:
+            region = inner_region(tuple(leaf.columns for leaf in leaves), predicate, context.settings.cross_products)
+            all_ = region.graph.all
+            first = next(i for i in range(region.n) if region.graph.connected(all_ ^ 1 << i))
+            if leaves[first] != last or any(conjunct.raises for conjunct in predicate):
+                return
+            for s in _parts(region):
+                rest = region.graph.components(all_ ^ s)
+                if len(rest) > 1:
+                    a, *others = (_one_order(region, each, leaves) for each in (s, *rest))
+                    joined = accumulate((s, *rest), or_)
+                    steps = tuple(map(region.across, joined, rest))
+                    whole = Join(JoinKind.INNER, region.across(s, all_ ^ s))
+                    yield JoinView(whole, a, part(region, all_ ^ s, leaves), tuple(others), steps=steps)
+
+
+def _one_order(region: InnerRegion, s: Relations, leaves: Sequence[Node]) -> Node:
+    """A connected set as joins of two inputs, in any order."""
+    joined = s & -s
+    tree = leaves[joined.bit_length() - 1]
+    while joined != s:
+        following = next(bits(region.graph.neighbours(joined) & s))
+        tree = Tree(Join(JoinKind.INNER, region.across(joined, following)), (tree, leaves[following.bit_length() - 1]))
+        joined |= following
+    return tree
 
 
 def _centres(region: JoinRegion, s: Relations, leaves: Sequence[Node]) -> Iterator[JoinView]:
