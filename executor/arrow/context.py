@@ -68,8 +68,8 @@ class Context:
     """`opener` starts a node's plan: a generator of its batches. `memory`: what operators keep from one run of their plan to the
     next, by node; None where a plan runs once. `filters`: what finished build sides say of scans; None where nobody asks them.
     `watch`: who looks after limits, if anybody. `spools`: the rows that spools hold, by number. `encoded`: columns that come as
-    dictionaries, by the id of the node that hands them on. `shares`: of scans that read a part of their table, by id, which part
-    of how many."""
+    dictionaries, by the id of the node that hands them on. `counted`: joins of whose rows only the number is read, by id(): their
+    columns are NULLs without a type. `shares`: of scans that read a part of their table, by id, which part of how many."""
 
     columns: Columns
     sources: Mapping[str, TableSource]
@@ -81,6 +81,7 @@ class Context:
     watch: Watch | None = None
     spools: Mapping[int, Readable] = field(default_factory=dict)
     encoded: Mapping[int, ColumnSet] = field(default_factory=dict)
+    counted: frozenset[int] = frozenset()
     shares: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
     def open(self, node: PlanNode) -> Batches:
@@ -88,7 +89,7 @@ class Context:
 
     def again(self, memory: dict[int, Any]) -> Context:
         """The same for a plan that is run again and again."""
-        return replace(self, memory=memory, filters=None, encoded={})
+        return replace(self, memory=memory, filters=None, encoded={}, counted=frozenset())
 
     def once(self, node: PlanNode, make: Callable[[], Made]) -> Made:
         """What `make` gives, made in the first run of the node: it must not depend on the values of parameters."""
@@ -100,7 +101,8 @@ class Context:
         return found
 
     def schema(self, node: PlanNode) -> pa.Schema:
-        return batch_schema(node.columns, self.columns, self.encoded.get(node.id, 0))
+        schema = batch_schema(node.columns, self.columns, self.encoded.get(node.id, 0))
+        return pa.schema([each.with_type(pa.null()) for each in schema]) if id(node) in self.counted else schema
 
     def held(self, node: PlanNode, bytes: int) -> None:
         """The operator holds so many bytes now, with what the kernel makes that it calls next. Raises LimitReached."""

@@ -118,5 +118,7 @@ def key_candidates(index: KeyIndex, keys: Sequence[pa.Array]) -> Candidates:
     group = index.find(keys)
     if index.unique:
         return Candidates(group >= 0, lambda rows, nth: index.rows[group[rows]])
-    counts = np.where(group >= 0, index.counts[group], 0) if len(index.counts) else np.zeros(len(group), np.int64)
-    return Candidates(counts, lambda rows, nth: index.rows[index.first[group[rows]] + nth])
+    if not len(index.counts):
+        return Candidates(np.zeros(len(group), np.int64), lambda rows, nth: rows)
+    counts, first = np.where(group >= 0, index.counts[group], 0), index.first[group]
+    return Candidates(counts, lambda rows, nth: index.rows[first[rows] + nth])

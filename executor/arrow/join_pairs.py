@@ -62,6 +62,7 @@ class Matcher:
         self._schema = output
         self._single = kind is JoinKind.SINGLE
         self._residual = _compile_residual(residual) if residual else None
+        self._only_counted = all(pa.types.is_null(field.type) for field in output)
         self._hold(inner)
 
     def _hold(self, inner: pa.RecordBatch) -> None:
@@ -97,9 +98,12 @@ class Matcher:
         if self._outer_only:
             yield self._chosen(outer, self._matched(outer, candidates) == (self._kind is JoinKind.SEMI))
             return
+        if self._residual is None and self._single and bool((counts > 1).any()):
+            raise _second_match()
+        if self._residual is None and self._only_counted and self._met is None:
+            yield self._unread(int((np.maximum(counts, 1) if self._keeps_outer else counts).sum()))
+            return
         if self._residual is None and self._keeps_outer:
-            if self._single and bool((counts > 1).any()):
-                raise _second_match()
             # a row that meets nothing gets one pair, with no inner row
             for rows, nth in portions(np.maximum(counts, 1), self._context):
                 none = counts[rows] == 0
@@ -163,6 +167,8 @@ class Matcher:
 
     def _output(self, outer: pa.RecordBatch | None, rows: np.ndarray, inner: np.ndarray) -> pa.RecordBatch:
         """`inner` -1: no inner row. `outer` None: no outer rows."""
+        if self._only_counted:
+            return self._unread(len(inner))
         inner_rows = _indices(inner)
         whole = outer is not None and len(rows) == outer.num_rows and bool((np.diff(rows) == 1).all())
         outer_rows = None if whole else pa.array(rows)
@@ -177,6 +183,9 @@ class Matcher:
                 column = outer.column(field.name)
                 arrays.append(column if outer_rows is None else taken(column, outer_rows))
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+    def _unread(self, rows: int) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([pa.nulls(rows) for _ in self._schema], schema=self._schema)
 
 
 def _indices(inner: np.ndarray) -> pa.Array:
@@ -195,19 +204,14 @@ def portions(counts: np.ndarray, context: Context) -> Iterator[tuple[np.ndarray,
             yield part, np.zeros(len(part), np.int64)
         return
     ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    if 0 < total <= size:
-        if counts.max() == 1:
-            yield np.flatnonzero(counts), np.zeros(total, np.int64)
-        else:
-            rows = np.repeat(np.arange(len(counts)), counts)
-            yield rows, np.arange(total) - (ends - counts)[rows]
-        return
+    starts, total = ends - counts, int(ends[-1]) if len(ends) else 0
     for start in range(0, total, size):
         context.go_on()
-        pairs = np.arange(start, min(start + size, total))
-        rows = np.searchsorted(ends, pairs, side="right")
-        yield rows, pairs - (ends - counts)[rows]
+        end = min(start + size, total)
+        low, high = np.searchsorted(ends, (start, end - 1), side="right")
+        within = slice(low, high + 1)
+        pairs = np.minimum(ends[within], end) - np.maximum(starts[within], start)
+        yield np.repeat(np.arange(low, high + 1), pairs), np.arange(start, end) - np.repeat(starts[within], pairs)
 
 
 def rounds(

@@ -47,6 +47,7 @@ from executor.arrow import (
 )
 from executor.arrow.batches import Batches, one_after_other
 from executor.arrow.context import Context, TableSource, Tuning
+from executor.arrow.counted_rows import counted_rows
 from executor.arrow.counters import Counters
 from executor.arrow.encoded_texts import encoded_texts
 from executor.arrow.failures import first_line, operator_errors
@@ -145,10 +146,11 @@ def execute(
     keep_freed_memory()
     run, tuning = _Run(columns, counters, watch), tuning or Tuning()
     filters = RuntimeFilters() if tuning.filters else None
-    encoded = encoded_texts(plan, columns, sources)
+    encoded, counted = encoded_texts(plan, columns, sources), counted_rows(plan)
     context = Context(
-        columns, sources, counters, tuning, run.open_node, filters=filters, watch=watch, encoded=encoded, shares=shares
-    )
+        columns, sources, counters, tuning, run.open_node,
+        filters=filters, watch=watch, encoded=encoded, counted=counted, shares=shares,
+    )  # fmt: skip
     batches = context.open(plan)
     if check_texts:
         batches = _readable(batches, plan, columns)

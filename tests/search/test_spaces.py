@@ -116,7 +116,7 @@ def test_the_centre_of_a_star_is_grouped_beside_a_semi_join(semi: str, cost: flo
     ],
 )
 def test_rules_that_order_joins_group_the_centre_of_a_star(grouped: str, more: str, cost: float, mode: str) -> None:
-    """No join of two inputs has the centre alone for an input: it alone links its points. Without it two cost ten times as much."""
+    """No join of two inputs has the centre alone for an input: it alone links them. Two plans cost ten times as much before."""
     keys = grouped.rpartition(",")[0]
     sql = f"select {grouped} from s join a on s.i = a.i join b on s.j = b.j {more} group by {keys}"
     found = [proven(STAR, sql, {"cost_model": "c_out", "enumeration": each}) for each in (mode, "partition")]

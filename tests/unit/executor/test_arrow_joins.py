@@ -39,10 +39,11 @@ from executor.arrow.context import Tuning
 from executor.arrow.key_index import KeyIndex
 from optimizer.algebra.evaluate import holds
 from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind
-from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, Sort
+from optimizer.algebra.logical import AggregateItem
+from optimizer.algebra.physical import HashAggregate, HashJoin, MergeJoin, NestedLoopJoin, Sort
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalars import BOOL, Call, Cast, Predicate, Scalar
+from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Cast, Predicate, Scalar
 from optimizer.algebra.traits import SortKey
 
 
@@ -64,6 +65,14 @@ def joined(
     if kind.keeps_right:
         result += [dict.fromkeys(left_ids) | b for i, b in enumerate(right) if i not in met]
     return result
+
+
+def counted(tables: TwoTables, join: PlanNode, tuning: Tuning) -> int:
+    """What count(*) of a join gives, of which no row is made then."""
+    number = tables.plans.columns.new("n", I64, False).id
+    count = HashAggregate((), (AggregateItem(number, AggregateCall("count", (), False, None, I64)),))
+    ((found,),) = tables.plans.run(node(count, join, columns=1 << number), tuning)
+    return found
 
 
 def wanted(kind: JoinKind, tables: TwoTables, predicate: Predicate) -> list[Row]:
@@ -91,6 +100,7 @@ def test_hash_join(tmp_path: Path, kind: JoinKind, keys: tuple[pa.DataType, ...]
         got = tables.plans.run(plan, rng.choice(TUNINGS))
         order = bag if build_left or kind.keeps_right else listed  # else the left order is kept
         assert order(got) == order(want), (sizes, predicate, build_left)
+        assert counted(tables, plan, rng.choice(TUNINGS)) == len(want), (sizes, predicate, build_left)
 
 
 def test_hash_join_on_computed_keys_with_few_output_columns(tmp_path: Path) -> None:
@@ -188,6 +198,7 @@ def test_nested_loop_join(tmp_path: Path, kind: JoinKind) -> None:
             want = values(wanted(kind, tables, predicate), plan.columns)
             compared_as = listed if (order or kind.left_only) and not kind.keeps_right else bag
             assert compared_as(tables.plans.run(plan, tuning)) == compared_as(want), (sizes, predicate)
+            assert counted(tables, plan, tuning) == len(want), (sizes, predicate)
 
 
 @pytest.mark.parametrize("build_left", [False, True])
