@@ -100,7 +100,7 @@ def _between_pairs(graph: Tree | None, last: Leaf, context: RuleContext) -> Iter
     """Parts that no join of a graph has for an input, since they alone link the others. One of its joins shows them for all: the
     one with the first relation without which the others are linked."""
     match graph:
-        case Tree(JoinGraph(predicate), leaves) if len(leaves) <= context.settings.expand_joins:
+        case Tree(JoinGraph(predicate), leaves) if graph.relations <= context.settings.expand_joins:
             region = inner_region(tuple(leaf.columns for leaf in leaves), predicate, context.settings.cross_products)
             all_ = region.graph.all
             first = next(i for i in range(region.n) if region.graph.connected(all_ ^ 1 << i))
