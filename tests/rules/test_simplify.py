@@ -22,27 +22,31 @@ from optimizer.algebra.scalars import BOOL, Call, Cast, ColumnRef, InList, Liter
 from optimizer.algebra.types import DATE, DOUBLE, INT32, INT64, STRING, TIMESTAMP, arithmetic_type
 from optimizer.algebra.value_ranges import Range, Ranges
 from optimizer.errors import PlanscopeError
-from optimizer.prepass.rules.arithmetic_simplify import simplified as arithmetic
+from optimizer.prepass.rules.arithmetic_simplify import ArithmeticSimplify
 from optimizer.prepass.rules.arithmetic_within_bounds import within
-from optimizer.prepass.rules.boolean_normalize import normalized
-from optimizer.prepass.rules.case_simplify import simplified as cases
-from optimizer.prepass.rules.comparison_simplify import simplified as comparisons
-from optimizer.prepass.rules.comparison_unwrap import unwrapped
-from optimizer.prepass.rules.constant_fold import fold
-from optimizer.prepass.rules.like_simplify import simplified as likes
+from optimizer.prepass.rules.boolean_normalize import BooleanNormalize
+from optimizer.prepass.rules.case_simplify import CaseSimplify
+from optimizer.prepass.rules.comparison_simplify import ComparisonSimplify
+from optimizer.prepass.rules.comparison_unwrap import ComparisonUnwrap
+from optimizer.prepass.rules.constant_fold import ConstantFold
+from optimizer.prepass.rules.like_simplify import LikeSimplify
 from optimizer.prepass.rules.not_null_simplify import simplified as never_null
 from optimizer.prepass.rules.predicate_intersect import intersection
 from optimizer.prepass.rules.predicate_weaken import weakened
 from tests.rules.random_scalars import CASTS, DAY, DEC, FLOAT, TINY, VALUES, WIDE, RandomScalars
 
+likes, arithmetic, unwrapped = LikeSimplify.simplify, ArithmeticSimplify.simplify, ComparisonUnwrap.simplify
 VALUE_RULES: dict[str, Callable[[Scalar], Scalar]] = {
-    "constant_fold": fold,
-    "boolean_normalize": normalized,
-    "comparison_simplify": comparisons,
-    "case_simplify": cases,
-    "like_simplify": likes,
-    "arithmetic_simplify": arithmetic,
-    "comparison_unwrap": unwrapped,
+    rule.name: rule.simplify
+    for rule in (
+        ConstantFold,
+        BooleanNormalize,
+        ComparisonSimplify,
+        CaseSimplify,
+        LikeSimplify,
+        ArithmeticSimplify,
+        ComparisonUnwrap,
+    )
 }
 RAISED = "raised"
 

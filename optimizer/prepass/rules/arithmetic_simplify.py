@@ -157,10 +157,7 @@ def _shows_type(source: DataType, through: DataType, target: DataType) -> bool:
     return not is_numeric(target)
 
 
-simplified = everywhere(_one)
-
-
 class ArithmeticSimplify(ScalarRewrite):
     name = "arithmetic_simplify"
-    simplify = simplified
+    simplify = everywhere(_one)
     openings = ARITHMETIC

@@ -79,10 +79,7 @@ def _absorbed(function: str, args: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
     return tuple(arg for arg, part in zip(args, parts, strict=True) if not any(other < part for other in parts))
 
 
-normalized = everywhere(_one)
-
-
 class BooleanNormalize(ScalarRewrite):
     name = "boolean_normalize"
-    simplify = normalized
+    simplify = everywhere(_one)
     openings = JUNCTION

@@ -124,10 +124,7 @@ def _over_case(scalar: Scalar) -> Scalar | None:
     return Case(tuple(zip(conditions, computed[:-1], strict=True)), computed[-1], scalar.type)
 
 
-simplified = everywhere(_one)
-
-
 class CaseSimplify(ScalarRewrite):
     name = "case_simplify"
-    simplify = simplified
+    simplify = everywhere(_one)
     openings = CHOICE

@@ -92,10 +92,7 @@ def _in_list(scalar: InList) -> Scalar | None:
     return InList(scalar.arg, tuple(kept)) if len(kept) < len(scalar.items) else None
 
 
-simplified = everywhere(_one)
-
-
 class ComparisonSimplify(ScalarRewrite):
     name = "comparison_simplify"
-    simplify = simplified
+    simplify = everywhere(_one)
     openings = TEST

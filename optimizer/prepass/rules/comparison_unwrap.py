@@ -12,7 +12,7 @@ Guards  the expression raises for no value of the column's type (x + 1 > 5 stays
 
 from __future__ import annotations
 
-from optimizer.algebra.logical import Aggregate, LogicalOperator, Project, Values
+from optimizer.algebra.logical import Aggregate, Project, Values
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.monotone_comparison import of_column
@@ -26,18 +26,11 @@ def _one(scalar: Scalar) -> Scalar | None:
     return found if isinstance(found, Scalar) else None
 
 
-unwrapped = everywhere(_one)
-
-
 class ComparisonUnwrap(ScalarRewrite):
     name = "comparison_unwrap"
-    simplify = unwrapped
+    simplify = everywhere(_one)
     openings = COMPUTED
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        return None if _computes_values(bound.op) else super().apply(bound, context)
-
-
-def _computes_values(op: LogicalOperator) -> bool:
-    """Where nothing is filtered, there is nothing to gain."""
-    return isinstance(op, Project | Aggregate | Values)
+        filters = not isinstance(bound.op, Project | Aggregate | Values)  # elsewhere there is nothing to gain
+        return super().apply(bound, context) if filters else None

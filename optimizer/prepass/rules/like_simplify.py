@@ -60,10 +60,7 @@ def parsed(pattern: str, escape: str) -> list[object] | None:
     return parts
 
 
-simplified = everywhere(_one)
-
-
 class LikeSimplify(ScalarRewrite):
     name = "like_simplify"
-    simplify = simplified
+    simplify = everywhere(_one)
     openings = LIKE
