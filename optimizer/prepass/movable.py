@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from optimizer.algebra.building import filtered, tree_of
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.congruence import is_congruent
+from optimizer.algebra.logical import Filter
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalar_trees import as_outer
 from optimizer.algebra.scalars import Predicate, Scalar
+from optimizer.algebra.trees import Tree
 
 
 def over(predicate: Predicate, columns: ColumnSet) -> tuple[Predicate, Predicate]:
@@ -30,6 +33,15 @@ def lowered(predicate: Predicate, below: Callable[[Scalar], Scalar | None]) -> t
     if len(moved) < len(predicate):
         moved = {conjunct: said for conjunct, said in moved.items() if not said.raises}
     return conjunction(moved.values()), tuple(conjunct for conjunct in predicate if conjunct not in moved)
+
+
+def filter_lowered(bound: Tree, below: Callable[[Scalar], Scalar | None]) -> Tree | None:
+    """A filter over an operator with those conjuncts below it, over each input, that `lowered` moves; None where none does."""
+    (over,) = map(tree_of, bound.inputs)
+    moved, kept = lowered(bound.op.scalars(), below)
+    if len(kept) == len(bound.op.scalars()):
+        return None
+    return filtered(kept, Tree(over.op, tuple(Tree(Filter(moved), (each,)) for each in over.inputs)))
 
 
 def congruent_over(columns: ColumnSet) -> Callable[[Scalar], Scalar | None]:

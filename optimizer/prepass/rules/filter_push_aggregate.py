@@ -10,11 +10,10 @@ Guards  there are keys (without keys there is a row even over no input); p reads
 
 from __future__ import annotations
 
-from optimizer.algebra.building import filtered
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Aggregate, Filter
 from optimizer.algebra.trees import Tree
-from optimizer.prepass.movable import congruent_over, lowered
+from optimizer.prepass.movable import congruent_over, filter_lowered
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -24,8 +23,6 @@ class FilterPushAggregate(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Filter(predicate), (Tree(Aggregate(keys) as aggregate, (below,)),)) if keys:
-                moved, kept = lowered(predicate, congruent_over(column_set(keys)))
-                if moved:
-                    return filtered(kept, Tree(aggregate, (Tree(Filter(moved), (below,)),)))
+            case Tree(Filter(), (Tree(Aggregate((_, *_) as keys)),)):
+                return filter_lowered(bound, congruent_over(column_set(keys)))
         return None

@@ -9,10 +9,9 @@ Guards        no volatile conjunct, which might keep other rows in each; where a
 
 from __future__ import annotations
 
-from optimizer.algebra.building import filtered
 from optimizer.algebra.logical import Choice, Filter
 from optimizer.algebra.trees import Tree
-from optimizer.prepass.movable import lowered
+from optimizer.prepass.movable import filter_lowered
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
 
@@ -21,9 +20,4 @@ class FilterPushChoice(RewriteRule):
     pattern = node(Filter, node(Choice))
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Filter(predicate), (Tree(Choice() as choice, alternatives),)):
-                moved, kept = lowered(predicate, lambda s: None if s.volatile else s)
-                if moved:
-                    return filtered(kept, Tree(choice, tuple(Tree(Filter(moved), (each,)) for each in alternatives)))
-        return None
+        return filter_lowered(bound, lambda conjunct: None if conjunct.volatile else conjunct)

@@ -10,14 +10,16 @@ Guards  no set is empty (it has a row even over no input); p gives equal results
 
 from __future__ import annotations
 
-from optimizer.algebra.building import filtered, reference
+from functools import reduce
+from operator import and_
+
+from optimizer.algebra.building import reference
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Filter, GroupingSets
-from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalar_trees import substitute
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree
-from optimizer.prepass.movable import congruent_over, lowered
+from optimizer.prepass.movable import congruent_over, filter_lowered
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -27,14 +29,9 @@ class FilterPushGroupingSets(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Filter(predicate), (Tree(GroupingSets(keys, sets) as grouping, (below,)),)) if all(sets):
-                everywhere = -1
-                for each in sets:
-                    everywhere &= each
-                held = [key for key in keys if everywhere >> key.id & 1]
-                moved, kept = lowered(predicate, congruent_over(column_set(key.id for key in held)))
-                if moved:
-                    values: dict[int, Scalar] = {k.id: reference(k.source, context.columns) for k in held}
-                    below = Tree(Filter(conjunction(substitute(s, values) for s in moved)), (below,))
-                    return filtered(kept, Tree(grouping, (below,)))
+            case Tree(Filter(), (Tree(GroupingSets(keys, sets)),)) if all(sets):
+                everywhere = reduce(and_, sets)
+                values: dict[int, Scalar] = {k.id: reference(k.source, context.columns) for k in keys if everywhere >> k.id & 1}
+                over_keys = congruent_over(column_set(values))
+                return filter_lowered(bound, lambda s: None if over_keys(s) is None else substitute(s, values))
         return None

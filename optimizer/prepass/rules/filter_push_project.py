@@ -10,12 +10,11 @@ Guards  conjuncts over volatile items stay (they would be computed a second time
 
 from __future__ import annotations
 
-from optimizer.algebra.building import filtered
 from optimizer.algebra.logical import Filter, Project
 from optimizer.algebra.scalar_trees import substitute
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree
-from optimizer.prepass.movable import lowered
+from optimizer.prepass.movable import filter_lowered
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -25,14 +24,12 @@ class FilterPushProject(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Filter(predicate), (Tree(Project(items) as project, (below,)),)):
+            case Tree(Filter(), (Tree(Project(items)),)):
                 values = {item.id: item.value for item in items}
 
                 def replaced(conjunct: Scalar) -> Scalar | None:
                     said = substitute(conjunct, values)
                     return None if said.volatile else said
 
-                moved, kept = lowered(predicate, replaced)
-                if len(kept) < len(predicate):
-                    return filtered(kept, Tree(project, (Tree(Filter(moved), (below,)),)))
+                return filter_lowered(bound, replaced)
         return None

@@ -10,11 +10,10 @@ Guards  p gives equal results for equal partitioning values (floats: 0.0 and -0.
 
 from __future__ import annotations
 
-from optimizer.algebra.building import filtered
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Filter, Window
 from optimizer.algebra.trees import Tree
-from optimizer.prepass.movable import congruent_over, lowered
+from optimizer.prepass.movable import congruent_over, filter_lowered
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -24,9 +23,6 @@ class FilterPushWindow(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Filter(predicate), (Tree(Window(partition) as window, (below,)),)):
-                within = below.props.closure(column_set(partition)) & below.columns
-                moved, kept = lowered(predicate, congruent_over(within))
-                if moved:
-                    return filtered(kept, Tree(window, (Tree(Filter(moved), (below,)),)))
+            case Tree(Filter(), (Tree(Window(partition), (below,)),)):
+                return filter_lowered(bound, congruent_over(below.props.closure(column_set(partition)) & below.columns))
         return None
