@@ -16,9 +16,11 @@ Guards  FALSE or NULL as a conjunct makes a predicate never TRUE. What is left o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
+from optimizer.algebra.building import tree_of
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.flags import LIMITED, LISTED, NOT_TRUE
 from optimizer.algebra.kinds import JoinKind, SetOpKind
@@ -90,27 +92,17 @@ def is_nothing(node: Node) -> bool:
 
 def _join(bound: Tree, kind: JoinKind, predicate: Predicate, context: RuleContext) -> Tree | None:
     left, right = bound.inputs
-    no_left, no_right = is_nothing(left), is_nothing(right)
-    match kind:
-        case JoinKind.INNER | JoinKind.SEMI:
-            return nothing(bound.columns, context)
-        case JoinKind.RIGHT:
-            if no_right:
-                return nothing(bound.columns, context)
-            return _extended(right, bound.columns, context)
-        case JoinKind.FULL:
-            if no_left:
-                return nothing(bound.columns, context) if no_right else _extended(right, bound.columns, context)
-            return _extended(left, bound.columns, context) if no_right else None
-    if no_left:
+    keeps_left = kind.keeps_left or kind in (JoinKind.ANTI, JoinKind.MARK)
+    kept = [side for side, keeps in ((left, keeps_left), (right, kind.keeps_right)) if keeps and not is_nothing(side)]
+    if not kept:
         return nothing(bound.columns, context)
+    if len(kept) == 2:  # a full join that finds no match
+        return None
     if kind is JoinKind.ANTI:
-        return left if isinstance(left, Tree) else None
-    if kind is JoinKind.MARK:
-        if not no_right and FALSE not in predicate:  # NULL: over some row the mark is UNKNOWN
-            return None
-        return _extended(left, bound.columns, context, FALSE)
-    return _extended(left, bound.columns, context)
+        return tree_of(left)
+    if kind is JoinKind.MARK and not is_nothing(right) and FALSE not in predicate:  # NULL: over some row the mark is UNKNOWN
+        return None
+    return _extended(kept[0], bound.columns, context, FALSE if kind is JoinKind.MARK else None)
 
 
 def _extended(kept: Node, columns: ColumnSet, context: RuleContext, mark: Scalar | None = None) -> Tree:
@@ -145,14 +137,20 @@ def _grouping_sets(op: GroupingSets, context: RuleContext) -> Tree:
 
 
 def _set_operation(op: SetOp, inputs: tuple[Node, ...], context: RuleContext) -> Tree | None:
-    if op.kind is SetOpKind.INTERSECT or (op.kind is SetOpKind.EXCEPT and is_nothing(inputs[0])):
+    if op.kind is SetOpKind.INTERSECT or all(map(is_nothing, inputs[:1] if op.kind is SetOpKind.EXCEPT else inputs)):
         return nothing(column_set(op.columns), context)
-    kept = [(each, source) for each, source in zip(inputs, op.sources, strict=True) if not is_nothing(each)]
+    rest = without_branches(op, inputs, is_nothing, context)
+    return rest if op.all or isinstance(rest.op, SetOp) else Tree(Aggregate(op.columns, ()), (rest,))
+
+
+def without_branches(op: SetOp, inputs: tuple[Node, ...], gone: Callable[[Node], bool], context: RuleContext) -> Tree:
+    """A union, or a difference whose first input stays, without some of its inputs; of a single one its rows, under the names of
+    the columns of `op`."""
+    kept = [(each, source) for each, source in zip(inputs, op.sources, strict=True) if not gone(each)]
     if not kept:
-        return nothing(column_set(op.columns), context)
-    if len(kept) > 1:  # of a union
-        return Tree(SetOp(op.kind, op.all, op.columns, tuple(source for _, source in kept)), tuple(each for each, _ in kept))
-    only, source = kept[0]
-    items = (ProjectItem(out, ColumnRef(id, context.columns[out].type)) for out, id in zip(op.columns, source, strict=True))
-    renamed = Tree(Project(tuple(items)), (only,))
-    return renamed if op.all else Tree(Aggregate(op.columns, ()), (renamed,))
+        return Tree(Values(op.columns, tuple(context.columns[id].type for id in op.columns), ()))
+    branches, sources = zip(*kept, strict=True)
+    if len(kept) > 1:
+        return Tree(replace(op, sources=sources), branches)
+    items = (ProjectItem(out, ColumnRef(id, context.columns[out].type)) for out, id in zip(op.columns, sources[0], strict=True))
+    return Tree(Project(tuple(items)), branches)

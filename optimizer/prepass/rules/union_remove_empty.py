@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from optimizer.algebra.flags import LIMITED, LISTED, NOT_TRUE
 from optimizer.algebra.kinds import SetOpKind
-from optimizer.algebra.logical import Project, ProjectItem, SetOp, Values
-from optimizer.algebra.scalars import ColumnRef
+from optimizer.algebra.logical import SetOp
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.row_bounds import is_empty
+from optimizer.prepass.rules.empty_propagate import without_branches
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
 
@@ -24,16 +24,6 @@ class UnionRemoveEmpty(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(SetOp(SetOpKind.UNION, True, columns, sources), branches):
-                kept = [(b, source) for b, source in zip(branches, sources, strict=True) if not is_empty(b)]
-                types = [context.columns[column].type for column in columns]
-                if not kept:
-                    return Tree(Values(columns, tuple(types), ()))
-                if len(kept) == 1:
-                    branch, source = kept[0]
-                    named = zip(columns, source, types, strict=True)
-                    return Tree(Project(tuple(ProjectItem(out, ColumnRef(id, type)) for out, id, type in named)), (branch,))
-                if len(kept) < len(branches):
-                    union = SetOp(SetOpKind.UNION, True, columns, tuple(source for _, source in kept))
-                    return Tree(union, tuple(branch for branch, _ in kept))
+            case Tree(SetOp(SetOpKind.UNION, True) as union, branches) if any(map(is_empty, branches)):
+                return without_branches(union, branches, is_empty, context)
         return None
