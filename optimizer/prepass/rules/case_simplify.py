@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.scalars import BOOL, TRUE, Call, Case, Cast, InList, Literal, Scalar
+from optimizer.algebra.scalars import BOOL, TRUE, Call, Case, Cast, InList, Literal, Scalar, is_null_literal
 from optimizer.errors import PlanscopeError
 from optimizer.prepass.openings import CHOICE
 from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere, plain
@@ -25,10 +25,8 @@ def _one(scalar: Scalar) -> Scalar | None:
     if isinstance(scalar, Case):
         return _case(scalar)
     if isinstance(scalar, Call):
-        if scalar.function == "coalesce":
-            return _coalesce(scalar)
-        if scalar.function in ("greatest", "least"):
-            return _extreme(scalar)
+        if scalar.function in ("coalesce", "greatest", "least"):
+            return _of_arguments(scalar)
     if isinstance(scalar, Call | Cast | InList):
         return _over_case(scalar)
     return None
@@ -76,27 +74,16 @@ def _known(case: Case, true: frozenset[Scalar], not_true: frozenset[Scalar]) -> 
     return Case(tuple(branches), otherwise, case.type) if branches else otherwise
 
 
-def _coalesce(call: Call) -> Scalar | None:
+def _of_arguments(call: Call) -> Scalar | None:
     kept: list[Scalar] = []
     for arg in call.args:
-        parts = arg.args if isinstance(arg, Call) and arg.function == "coalesce" else (arg,)
-        kept += (p for p in parts if not (isinstance(p, Literal) and p.value is None) and (p.volatile or p not in kept))
-    for i, part in enumerate(kept):
-        if is_not_null(part, 0):
-            del kept[i + 1 :]  # what comes after it is never evaluated
-            break
-    return _of(call, kept)
-
-
-def _extreme(call: Call) -> Scalar | None:
-    kept: list[Scalar] = []
-    for arg in call.args:
-        if not (isinstance(arg, Literal) and arg.value is None) and (arg.volatile or arg not in kept):
-            kept.append(arg)
-    return _of(call, kept)
-
-
-def _of(call: Call, kept: list[Scalar]) -> Scalar | None:
+        nested = isinstance(arg, Call) and arg.function == call.function == "coalesce"
+        kept += (p for p in (arg.children if nested else (arg,)) if not is_null_literal(p) and (p.volatile or p not in kept))
+    if call.function == "coalesce":
+        for i, part in enumerate(kept):
+            if is_not_null(part, 0):
+                del kept[i + 1 :]  # what comes after it is never evaluated
+                break
     if not kept:
         return Literal(None, call.type)
     if len(kept) == 1 and kept[0].type == call.type:
