@@ -7,6 +7,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Choice, Filter, GroupingSets, Limit, Project, Scan, Values, Window
 from optimizer.algebra.logical_joins import AnyJoin, Apply, Join, MarkJoin, SingleJoin
 from optimizer.algebra.scalars import Literal, Predicate
+from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree
 
 
@@ -29,6 +30,12 @@ def most_rows(node: Node) -> int | None:
             break
         node = node.inputs[side]
     return most
+
+
+def first_rows(node: Node, order: Collation, rows: int) -> Node:
+    """So many rows of the tree, the first in an order; the same object where there are no more, as far as can be seen."""
+    most = most_rows(node)
+    return Tree(Limit(order, 0, rows), (node,)) if most is None or most > rows else node
 
 
 def _bounding(tree: Tree) -> int | None:

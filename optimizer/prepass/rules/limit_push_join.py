@@ -21,9 +21,8 @@ from optimizer.algebra.columns import column_set
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Limit, LogicalOperator
 from optimizer.algebra.logical_joins import Apply, Join
-from optimizer.algebra.traits import Collation
-from optimizer.algebra.trees import Node, Tree
-from optimizer.prepass.row_bounds import most_rows
+from optimizer.algebra.trees import Tree
+from optimizer.prepass.row_bounds import first_rows
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -43,15 +42,9 @@ class LimitPushJoin(RewriteRule):
                     return None
                 on_left, on_right = left, right
                 if crossed or not from_right:
-                    on_left = _limited(left, () if from_right else order, rows)
+                    on_left = first_rows(left, () if from_right else order, rows)
                 if crossed or from_right:
-                    on_right = _limited(right, order if from_right else (), rows)
+                    on_right = first_rows(right, order if from_right else (), rows)
                 if on_left is not left or on_right is not right:
                     return Tree(bound.op, (Tree(join, (on_left, on_right)),))
         return None
-
-
-def _limited(node: Node, order: Collation, rows: int) -> Node:
-    """The first rows; the same object where there are no more, as far as can be seen."""
-    most = most_rows(node)
-    return Tree(Limit(order, 0, rows), (node,)) if most is None or most > rows else node

@@ -11,7 +11,7 @@ from __future__ import annotations
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Limit, SetOp
 from optimizer.algebra.trees import Node, Tree
-from optimizer.prepass.row_bounds import most_rows
+from optimizer.prepass.row_bounds import first_rows
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
 
@@ -22,16 +22,12 @@ class LimitPushUnion(RewriteRule):
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
             case Tree(
-                Limit(order, offset, int() as count), (Tree(SetOp(SetOpKind.UNION, True, columns, sources) as union, branches),)
+                Limit(order, offset, int() as count), (Tree(SetOp(SetOpKind.UNION, True, columns, sources), branches) as union,)
             ):
-                rows = offset + count
                 limited: list[Node] = []
                 for branch, source in zip(branches, sources, strict=True):
-                    most = most_rows(branch)
-                    if most is None or most > rows:
-                        own = tuple(key._replace(column=source[columns.index(key.column)]) for key in order)
-                        branch = Tree(Limit(own, 0, rows), (branch,))
-                    limited.append(branch)
-                if any(new is not old for new, old in zip(limited, branches, strict=True)):
-                    return Tree(bound.op, (Tree(union, tuple(limited)),))
+                    own = tuple(key._replace(column=source[columns.index(key.column)]) for key in order)
+                    limited.append(first_rows(branch, own, offset + count))
+                below = union.with_inputs(tuple(limited))
+                return None if below is union else Tree(bound.op, (below,))
         return None
