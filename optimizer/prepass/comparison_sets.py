@@ -8,7 +8,7 @@ the complement of an intersection of complements.
 
 All comparisons of the same operands are NULL in the same rows, those where an operand is NULL, and so is what they become: the
 result equals the conjunction (disjunction) in three-valued logic. Only where nothing (everything) is left there is no comparison
-that says so; then the outcome is `Sets.impossible` (`Sets.certain`): FALSE (TRUE) of rows where the operands are not NULL.
+that says so; they are `Sets.decided`: FALSE (TRUE) of rows where the operands are not NULL.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Operands = tuple[Scalar, ...]
 
 
 class Sets(NamedTuple):
-    """The operands of an AND or OR after comparisons were put together. `impossible` (of AND) and `certain` (of OR): the terms
-    whose comparisons leave nothing, or everything; those comparisons are still in `operands`."""
+    """The operands of an AND or OR after comparisons were put together. `decided`: the terms whose comparisons leave nothing, of
+    an OR everything; those comparisons are still in `operands`."""
 
     operands: tuple[Scalar, ...]
     decided: tuple[Operands, ...]

@@ -82,7 +82,6 @@ def _comparison(test: Call) -> Scalar | Outcome | None:
 
     function = MIRRORED[test.function] if curve.falls else test.function
     first, last = start == numbering.low, end == numbering.high + 1  # the stretch of equal values reaches an end
-    nothing_below, nothing_above = first, last
     match function:
         case "=" | "<>" if start == end or (first and last):
             holds = (start != end) == (function == "=")
@@ -91,20 +90,17 @@ def _comparison(test: Call) -> Scalar | Outcome | None:
             return None
         case "=" | "<>" if end - start == 1:
             return Call(function, (column, at(start)), BOOL)
-        case "=":
-            low = [] if first else [Call(">=", (column, at(start)), BOOL)]
-            high = [] if last else [Call("<", (column, at(end)), BOOL)]
-            return junction("and", low + high)
-        case "<>":
-            low = [] if first else [Call("<", (column, at(start)), BOOL)]
-            high = [] if last else [Call(">=", (column, at(end)), BOOL)]
-            return junction("or", low + high)
+        case "=" | "<>":
+            low, high, both = (">=", "<", "and") if function == "=" else ("<", ">=", "or")
+            ends = [] if first else [Call(low, (column, at(start)), BOOL)]
+            ends += [] if last else [Call(high, (column, at(end)), BOOL)]
+            return junction(both, ends)
         case "<" | ">=":
-            if nothing_below or start > numbering.high:
-                return _decided(nothing_below == (function == ">="), numbering)
+            if first or start > numbering.high:
+                return _decided(first == (function == ">="), numbering)
             return Call(function, (column, at(start)), BOOL)
-    if nothing_above or end == numbering.low:
-        return _decided(nothing_above == (function == "<="), numbering)
+    if last or end == numbering.low:
+        return _decided(last == (function == "<="), numbering)
     if end - start == 1:
         return Call(function, (column, at(start)), BOOL)
     return Call("<" if function == "<=" else ">=", (column, at(end)), BOOL)
