@@ -7,7 +7,7 @@ from collections.abc import Callable
 from optimizer.algebra.logical import Choice
 from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.rebuild import map_tree
-from optimizer.algebra.trees import Tree, postorder
+from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.alternatives import MOST_CHOICES, alternatives, in_a_row
 from optimizer.decorrelate.general import General
 from optimizer.decorrelate.quick import quick
@@ -42,7 +42,7 @@ def _cost(root: Tree, context: RuleContext) -> Rewritten:
     general = General(context.columns)
     whole = general.decorrelate(root)
     chosen = alternatives(root, context.columns, MOST_CHOICES)
-    if not any(isinstance(node, Tree) and isinstance(node.op, Choice) for node in postorder(chosen)):
+    if not chosen.has_choice:
         return Rewritten(whole, general.steps)
     many = in_a_row(root)
     lost = f"of {many} subqueries, one over the other, the search chose about {MOST_CHOICES}" if many > MOST_CHOICES else ""

@@ -101,7 +101,7 @@ def _parts(root: Tree) -> Iterator[Tree]:
 
 def _is_kept(part: Tree) -> bool:
     """Whether it may be kept, and is more than a table as it is stored."""
-    if part.volatile or part.outer or any(isinstance(node, Tree) and isinstance(node.op, Choice) for node in postorder(part)):
+    if part.volatile or part.outer or part.has_choice:
         return False
     ops = [node.op for node in postorder(part) if isinstance(node, Tree)]
     return any(not isinstance(op, _ONE_ROW_EACH) or (isinstance(op, Scan) and any(map(selects, op.predicate))) for op in ops)
@@ -125,12 +125,7 @@ def _widened(root: Tree, columns: Columns) -> Tree:
         if not isinstance(tree.op, Scan):
             return tree
         own = {column.source for column in tree.op.columns}
-        added = tuple(ScanColumn(_copy(id, columns), source) for source, id in read[tree.op.table].items() if source not in own)
+        added = tuple(ScanColumn(columns.copy(id), source) for source, id in read[tree.op.table].items() if source not in own)
         return Tree(replace(tree.op, columns=(*tree.op.columns, *added))) if added else tree
 
     return map_tree(root, one)
-
-
-def _copy(id: ColumnId, columns: Columns) -> ColumnId:
-    old = columns[id]
-    return columns.new(old.name, old.type, old.nullable, old.origin).id

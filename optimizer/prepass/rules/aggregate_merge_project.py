@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from optimizer.algebra.logical import Aggregate, AggregateItem, Project
+from optimizer.algebra.logical import Aggregate, Project
+from optimizer.algebra.rebuild import map_scalars
 from optimizer.algebra.scalar_trees import substitute, walk
-from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal
+from optimizer.algebra.scalars import ColumnRef, Literal
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
@@ -25,20 +26,13 @@ class AggregateMergeProject(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Aggregate(keys, items), (Tree(Project(computed), (below,)),)):
-                values = {item.id: item.value for item in computed}
-                for key in keys:
-                    passed = values[key]
-                    if not isinstance(passed, ColumnRef) or passed.id != key:
-                        return None
+            case Tree(Aggregate(keys, items) as aggregate, (Tree(Project(computed), (below,)),)):
+                values = dict(computed)
+                if not all(isinstance(passed := values[key], ColumnRef) and passed.id == key for key in keys):
+                    return None
                 uses = Counter(s.id for item in items for s in walk(item.call) if isinstance(s, ColumnRef))
                 for id, times in uses.items():
                     if values[id].volatile or (times > 1 and not isinstance(values[id], ColumnRef | Literal)):
                         return None
-                merged = []
-                for item in items:
-                    call = substitute(item.call, values)
-                    assert isinstance(call, AggregateCall)
-                    merged.append(AggregateItem(item.id, call))
-                return Tree(Aggregate(keys, tuple(merged)), (below,))
+                return Tree(map_scalars(aggregate, lambda call: substitute(call, values)), (below,))
         return None

@@ -16,6 +16,7 @@ Source  Kleene's strong three-valued logic; comparison_sets.py
 from __future__ import annotations
 
 from optimizer.algebra.nulls import is_not_null
+from optimizer.algebra.predicates import junction
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Scalar
 from optimizer.prepass.comparison_sets import opposite, put_together
 from optimizer.prepass.openings import JUNCTION
@@ -32,7 +33,7 @@ def _one(scalar: Scalar) -> Scalar | None:
     if scalar.function in _DUAL:
         args = _junction(scalar.function, scalar.args)
         if args != scalar.args:
-            return args[0] if len(args) == 1 else Call(scalar.function, args, BOOL)
+            return junction(scalar.function, args)
     return None
 
 

@@ -22,8 +22,8 @@ from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, LogicalOperator
 from optimizer.algebra.logical_joins import Join, SingleJoin
-from optimizer.algebra.predicates import conjunction, conjuncts, predicate_scalar
-from optimizer.algebra.scalars import BOOL, Call, InList, Predicate, Scalar
+from optimizer.algebra.predicates import conjunction, conjuncts, junction, predicate_scalar
+from optimizer.algebra.scalars import Call, InList, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.known import settled
 from optimizer.prepass.openings import JUNCTION
@@ -94,9 +94,7 @@ def _asked_of(scalar: Scalar, columns: ColumnSet) -> Scalar | None:
     if isinstance(scalar, Call) and scalar.function == "or":
         branches = [_asked_of(branch, columns) for branch in scalar.args]
         said = [branch for branch in branches if branch is not None]
-        if len(said) < len(branches):
-            return None
-        return _either(said)
+        return _either(said) if len(said) == len(branches) else None
     if isinstance(scalar, Call) and scalar.function == "and":
         parts = [part for each in conjuncts(scalar) if (part := _asked_of(each, columns)) is not None]
         return predicate_scalar(conjunction(parts)) if parts else None
@@ -121,5 +119,4 @@ def _either(branches: list[Scalar]) -> Scalar:
     for branch in branches:
         parts = branch.children if isinstance(branch, Call) and branch.function == "or" else (branch,)
         flat.update(dict.fromkeys(parts))
-    ordered = tuple(sorted(flat, key=lambda s: s.text))
-    return ordered[0] if len(ordered) == 1 else Call("or", ordered, BOOL)
+    return junction("or", sorted(flat, key=lambda s: s.text))
