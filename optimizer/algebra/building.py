@@ -23,6 +23,11 @@ def passed(ids: Iterable[ColumnId], columns: Columns) -> tuple[ProjectItem, ...]
     return tuple(ProjectItem(id, reference(id, columns)) for id in ids)
 
 
+def passed_as(ids: Iterable[ColumnId], sources: Iterable[ColumnId], columns: Columns) -> tuple[ProjectItem, ...]:
+    """Items of a projection that passes the columns `sources` on, each under another id."""
+    return tuple(ProjectItem(id, reference(source, columns)) for id, source in zip(ids, sources, strict=True))
+
+
 def passed_all(node: Node, columns: Columns) -> tuple[ProjectItem, ...]:
     """Items of a projection that passes all columns of `node` on."""
     return passed(column_ids(node.columns), columns)

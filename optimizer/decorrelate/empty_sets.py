@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from optimizer.algebra.building import passed_all, reference
+from optimizer.algebra.building import passed_all, passed_as
 from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingKey, GroupingSets, Project, ProjectItem, SetOp
@@ -30,7 +30,7 @@ def apart(op: GroupingSets, below: Tree, columns: Columns) -> Tree:
     parts += [_scalar(op, i, below, out, columns) for i, each in enumerate(op.sets) if not each]
     if len(parts) == 1:
         ((tree, source),) = parts
-        return Tree(Project(tuple(ProjectItem(o, reference(s, columns)) for o, s in zip(out, source, strict=True))), (tree,))
+        return Tree(Project(passed_as(out, source, columns)), (tree,))
     union = SetOp(SetOpKind.UNION, True, tuple(out), tuple(source for _, source in parts))
     return Tree(union, tuple(tree for tree, _ in parts))
 
@@ -52,10 +52,8 @@ def _together(op: GroupingSets, sets: list[int], below: Tree, out: list[ColumnId
     return grouped, tuple(fresh[c] for c in out)
 
 
-def _scalar(
-    op: GroupingSets, position: int, below: Tree, out: list[ColumnId], columns: Columns
-) -> tuple[Tree, tuple[ColumnId, ...]]:
-    """The empty set at this position, over a copy of the input; and its columns that are those of `out`."""
+def _scalar(op: GroupingSets, position: int, below: Tree, out: list[ColumnId], columns: Columns) -> Part:
+    """The empty set at this position, over a copy of the input."""
     tree, new = copy_tree(below, columns)
     fresh = {c: columns.like(c) for c in out}
     calls = _calls(op, fresh, new)

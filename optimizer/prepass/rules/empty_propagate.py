@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
-from optimizer.algebra.building import tree_of
+from optimizer.algebra.building import passed_as, tree_of
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.flags import LIMITED, LISTED, NOT_TRUE
 from optimizer.algebra.kinds import JoinKind, SetOpKind
@@ -152,5 +152,4 @@ def without_branches(op: SetOp, inputs: tuple[Node, ...], gone: Callable[[Node],
     branches, sources = zip(*kept, strict=True)
     if len(kept) > 1:
         return Tree(replace(op, sources=sources), branches)
-    items = (ProjectItem(out, ColumnRef(id, context.columns[out].type)) for out, id in zip(op.columns, sources[0], strict=True))
-    return Tree(Project(tuple(items)), branches)
+    return Tree(Project(passed_as(op.columns, sources[0], context.columns)), branches)

@@ -58,7 +58,7 @@ def _projected(
             id = value.id
         else:
             nullable = not is_not_null(value, branch.props.not_null)
-            id = context.columns.new(context.columns[item.id].name, value.type, nullable).id
+            id = context.columns.like(item.id, nullable)
         own[id] = ProjectItem(id, value)
         ids.append(id)
     return Tree(Project(tuple(own.values())), (branch,)), tuple(ids)
