@@ -75,8 +75,8 @@ def settle_choices(root: Tree, columns: Columns) -> Tree:
     def one(tree: Tree) -> Tree:
         if not isinstance(tree.op, Choice):
             return tree
-        common = reduce(and_, (each.columns for each in tree.inputs))
-        trees = [each for each in tree.inputs if isinstance(each, Tree)]
+        trees = [tree_of(each) for each in tree.inputs]
+        common = reduce(and_, (each.columns for each in trees))
         spools = any(isinstance(each.op, With) for each in trees)
         apart = [spools and isinstance(each.op, Join) and each.op.kind is JoinKind.INNER for each in trees]
         return Tree(Choice(common), tuple(exactly(t, common, columns, always) for t, always in zip(trees, apart, strict=True)))
@@ -86,7 +86,4 @@ def settle_choices(root: Tree, columns: Columns) -> Tree:
 
 def same_shape(a: Tree, b: Tree) -> bool:
     """Whether two unnested forms are the same operators in the same places; then the domain was not needed."""
-    first, second = list(postorder(a)), list(postorder(b))
-    return len(first) == len(second) and all(
-        isinstance(x, Tree) and isinstance(y, Tree) and type(x.op) is type(y.op) for x, y in zip(first, second, strict=True)
-    )
+    return [type(node.op) for node in postorder(a)] == [type(node.op) for node in postorder(b)]

@@ -15,8 +15,8 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Project, Window
 from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.rebuild import copy_tree
-from optimizer.algebra.scalars import ColumnRef, Scalar
+from optimizer.algebra.rebuild import copy_tree, defined_columns
+from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Node, Tree
 
 
@@ -26,8 +26,7 @@ def domain(left: Tree, needed: ColumnSet, columns: Columns, exact: bool) -> tupl
     source = left if exact else smallest_source(left, needed)
     copied, new = copy_tree(source, columns)
     kept = {c: new[c] for c in column_ids(needed)}
-    items = passed(kept.values(), columns)
-    narrow = Tree(Project(items), (copied,))
+    narrow = Tree(Project(passed(kept.values(), columns)), (copied,))
     if narrow.props.unique_on(narrow.columns):
         return narrow, kept
     return Tree(Aggregate(tuple(kept.values()), ()), (narrow,)), kept
@@ -55,10 +54,8 @@ def smallest_source(left: Tree, needed: ColumnSet) -> Tree:
             case Filter(predicate):
                 below = node.inputs[0]
                 passed += predicate
-            case Project(items):
-                kept = {i.id for i in items if isinstance(i.value, ColumnRef) and i.value.id == i.id}
-                if all(c in kept for c in column_ids(needed)):
-                    below = node.inputs[0]
+            case Project() if not needed & defined_columns(node.op):
+                below = node.inputs[0]
         if not isinstance(below, Tree):
             own = conjunction(s for s in passed if s.columns and not s.columns & ~node.columns and not s.volatile)
             return filtered(own, node)

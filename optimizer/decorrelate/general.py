@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from optimizer.algebra.building import filtered, passed_all, reference, tree_of
+from optimizer.algebra.building import filtered, passed_all, passed_as, reference, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
-    AggregateItem,
     Filter,
     GroupingKey,
     GroupingSets,
@@ -32,14 +31,13 @@ from optimizer.algebra.logical import (
     SetOp,
     Values,
     Window,
-    WindowItem,
 )
-from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join, MarkJoin, join_of_kind
+from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join, join_of_kind
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import replace_outer
 from optimizer.algebra.scalar_trees import as_outer, bound_to
-from optimizer.algebra.scalars import BOOL, Call, Case, ColumnRef, Literal, OuterRef, Predicate, Scalar
+from optimizer.algebra.scalars import Case, ColumnRef, OuterRef, Predicate, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.applies import replace_applies
 from optimizer.decorrelate.correlation import named, one_form
@@ -47,12 +45,12 @@ from optimizer.decorrelate.domain import domain
 from optimizer.decorrelate.empty_sets import apart
 from optimizer.decorrelate.first_rows import first_rows
 from optimizer.decorrelate.one_row import one_row, over_one_row, row_for_each
-from optimizer.decorrelate.pull_up import pull_up, pulled_join, without_idle_distinct
+from optimizer.decorrelate.pull_up import pull_up, pulled_join, with_witness, without_idle_distinct
 from optimizer.decorrelate.state import (
     Equal,
     Unnesting,
     join_back,
-    local_call,
+    local_calls,
     localized,
     localized_predicate,
     meet,
@@ -143,51 +141,50 @@ class General:
         """
         if not tree.outer & state.outer:
             return self._reached(tree, state, need, equal)
-        op, inputs = tree.op, tree.inputs
+        op, inputs = tree.op, [tree_of(each) for each in tree.inputs]
         match op:
             case Filter(predicate):
                 known = with_equalities(equal, predicate, state.outer)
-                inner, repr = self.push(tree_of(inputs[0]), state, need | _read(op, state), known)
-                kept = localized_predicate(predicate, repr)
-                return filtered(kept, inner), repr
+                inner, repr = self.push(inputs[0], state, need | _read(op, state), known)
+                return filtered(localized_predicate(predicate, repr), inner), repr
             case Scan(predicate=predicate):
                 plain = Tree(replace(op, predicate=()))
                 return self.push(Tree(Filter(predicate), (plain,)), state, need, equal)
             case Project(items):
-                return self._push_project(items, tree_of(inputs[0]), state, need, equal)
+                return self._push_project(items, inputs[0], state, need, equal)
             case Values():
                 return self._push_values(op, state, need)
             case Join(JoinKind.INNER):
-                return self._push_inner(op, tree_of(inputs[0]), tree_of(inputs[1]), state, need, equal)
+                return self._push_inner(op, inputs[0], inputs[1], state, need, equal)
             case Join(JoinKind.RIGHT, predicate):
                 swapped = Tree(Join(JoinKind.LEFT, predicate), (inputs[1], inputs[0]))
                 return self.push(swapped, state, need, equal)
             case Join(JoinKind.FULL, predicate):
-                return self._push_full(predicate, tree_of(inputs[0]), tree_of(inputs[1]), state, need)
+                return self._push_full(predicate, inputs[0], inputs[1], state, need)
             case IndependentJoin():
-                return self._push_left(op, tree_of(inputs[0]), tree_of(inputs[1]), state, need, equal)
+                return self._push_left(op, inputs[0], inputs[1], state, need, equal)
             case Apply():
                 return self._push_apply(tree, op, state, need, equal)
             case Aggregate(keys, aggregates):
                 if not keys:
-                    return self._push_scalar_aggregate(op, tree_of(inputs[0]), state, need)
-                below = within(equal, column_set(keys))
-                inner, repr = self.push(tree_of(inputs[0]), state, need | _read(op, state), below)
-                calls = tuple(AggregateItem(i.id, local_call(i.call, repr)) for i in aggregates)
-                every = tuple(dict.fromkeys((*keys, *(repr[c] for c in column_ids(need)))))
-                return Tree(Aggregate(every, calls), (inner,)), {c: repr[c] for c in column_ids(need)}
+                    return self._push_scalar_aggregate(op, inputs[0], state, need)
+                inner, repr = self.push(inputs[0], state, need | _read(op, state), within(equal, column_set(keys)))
+                held = {c: repr[c] for c in column_ids(need)}
+                every = tuple(dict.fromkeys((*keys, *held.values())))
+                return Tree(Aggregate(every, local_calls(aggregates, repr)), (inner,)), held
             case GroupingSets():
-                return self._push_grouping_sets(op, tree_of(inputs[0]), state, need)
+                return self._push_grouping_sets(op, inputs[0], state, need)
             case Window(partition, order, windows):
-                below = within(equal, column_set(partition))
-                inner, repr = self.push(tree_of(inputs[0]), state, need | _read(op, state), below)
+                inner, repr = self.push(inputs[0], state, need | _read(op, state), within(equal, column_set(partition)))
                 parts = tuple(dict.fromkeys((*partition, *(repr[c] for c in column_ids(need)))))
-                added = tuple(WindowItem(i.id, local_call(i.call, repr)) for i in windows)
-                return Tree(Window(parts, order, added), (inner,)), repr
+                return Tree(Window(parts, order, local_calls(windows, repr)), (inner,)), repr
             case Limit():
-                return self._push_limit(op, tree_of(inputs[0]), state, need)
-            case SetOp():
-                return self._push_set_operation(op, [tree_of(i) for i in inputs], state, need, equal)
+                inner, repr = self.push(inputs[0], state, need, {})
+                return first_rows(op, inner, tuple(repr[c] for c in column_ids(need)), self.columns), repr
+            case SetOp(columns=columns, sources=sources):
+                renamings = [renamed_equal(equal, dict(zip(columns, source, strict=True))) for source in sources]
+                branches = [self.push(each, state, need, own) for each, own in zip(inputs, renamings, strict=True)]
+                return self._united(op, branches, need)
         raise Stays(f"it has {op.name} in it")
 
     def _reached(self, tree: Tree, state: Unnesting, need: ColumnSet, equal: Equal) -> tuple[Tree, Repr]:
@@ -228,17 +225,15 @@ class General:
     def _push_values(self, op: Values, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
         """Each row that reads outer columns is a projection of D."""
         needed = need | _read(op, state)
-        parts: list[Tree] = []
+        branches: list[tuple[Tree, Repr]] = []
         sources: list[tuple[ColumnId, ...]] = []
-        reprs: list[Repr] = []
         for row in op.rows:
             bindings, repr = state.domain(needed)
-            ids = [self.columns.like(c) for c in op.columns]
+            ids = tuple(self.columns.like(c) for c in op.columns)
             items = [ProjectItem(id, localized(item, repr)) for id, item in zip(ids, row, strict=True)]
-            parts.append(Tree(Project((*passed_all(bindings, self.columns), *items)), (bindings,)))
-            sources.append(tuple(ids))
-            reprs.append(repr)
-        return self._united(SetOp(SetOpKind.UNION, True, op.columns, tuple(sources)), parts, reprs, need)
+            branches.append((Tree(Project((*passed_all(bindings, self.columns), *items)), (bindings,)), repr))
+            sources.append(ids)
+        return self._united(SetOp(SetOpKind.UNION, True, op.columns, tuple(sources)), branches, need)
 
     def _push_inner(
         self, op: Join, left: Tree, right: Tree, state: Unnesting, need: ColumnSet, equal: Equal
@@ -256,40 +251,29 @@ class General:
             plain = Tree(replace(op, predicate=tuple(s for s in op.predicate if not s.outer & state.outer)), (left, right))
             reading = tuple(s for s in op.predicate if s.outer & state.outer)
             return self.push(Tree(Filter(reading), (plain,)), state, need, equal)
-        if reads_left:
-            reader, other_side, on_other = left, right, on_right
-        else:
-            reader, other_side, on_other = right, left, on_left
-        on_reader = on_left if reads_left else on_right
-        taken = 0  # bindings that the other side has in a column of its own
-        if state.substitute:
-            for c in column_ids(needed & ~(reads_left | reads_right)):
-                if c in on_other and c not in on_reader:
-                    taken |= 1 << c
+        sides = (left, on_left), (right, on_right)
+        (reader, on_reader), (beside, on_beside) = sides if reads_left else sides[::-1]
+        taken = needed & ~(reads_left | reads_right) & column_set(on_beside) & ~column_set(on_reader) if state.substitute else 0
         a, repr = self.push(reader, state, needed & ~taken, on_reader)
-        b, other = self._reached(other_side, state, taken, on_other)
+        b, other = self._reached(beside, state, taken, on_beside)  # it has those in columns of its own
         repr = {**repr, **other}
         pair = (a, b) if reads_left else (b, a)
         return Tree(Join(JoinKind.INNER, localized_predicate(op.predicate, repr)), pair), repr
 
     def _push_left(
-        self, op: LogicalOperator, left: Tree, right: Tree, state: Unnesting, need: ColumnSet, equal: Equal
+        self, op: IndependentJoin, left: Tree, right: Tree, state: Unnesting, need: ColumnSet, equal: Equal
     ) -> tuple[Tree, Repr]:
         """A join that keeps its left rows carries the bindings on the left; on the right too where that reads outer columns."""
-        assert isinstance(op, IndependentJoin)
-        reads_right = right.outer & state.outer
+        reads_right, mark = right.outer & state.outer, op.kind is JoinKind.MARK
         on_left = within(equal, left.columns)
-        if isinstance(op, Join) and op.kind is JoinKind.SEMI:
+        if op.kind is JoinKind.SEMI:
             on_left = within(with_equalities(equal, op.predicate, state.outer), left.columns)
         a, repr = self.push(left, state, need | reads_right | _read(op, state), on_left)
-        predicate = localized_predicate(op.predicate, repr)
-        if isinstance(op, MarkJoin):  # x = x left of an equality would lose what is UNKNOWN
-            predicate = conjunction(localized(s, repr) for s in op.predicate)
+        predicate = localized_predicate(op.predicate, repr, mark)
         if reads_right:
-            seen = () if isinstance(op, MarkJoin) else op.predicate
-            on_right = within(with_equalities({}, seen, state.outer), right.columns)
+            on_right = within(with_equalities({}, () if mark else op.predicate, state.outer), right.columns)
             b, other = self.push(right, state, reads_right, on_right)
-            predicate = conjunction([*predicate, *meet(a, repr, b, other, isinstance(op, MarkJoin), self.columns)])
+            predicate = conjunction([*predicate, *meet(a, repr, b, other, mark, self.columns)])
         else:
             b = self.decorrelate(right)
         return Tree(op.with_predicate(predicate), (a, b)), repr
@@ -300,18 +284,15 @@ class General:
         needed = need | _read(op, state) | ((left.outer | right.outer) & state.outer)
         a, repr = self.push(left, state, needed, {})
         b, other = self.push(right, state, needed, {})
-        there = self.columns.new("left_row", BOOL, False).id
-        a = Tree(Project((*passed_all(a, self.columns), ProjectItem(there, Literal(True, BOOL)))), (a,))
+        a, from_left = with_witness(a, "left_row", self.columns)
         on = conjunction([*localized_predicate(predicate, repr), *meet(a, repr, b, other, False, self.columns)])
         joined = Tree(Join(JoinKind.FULL, on), (a, b))
-        from_left = Call("is_not_null", (ColumnRef(there, BOOL),), BOOL)
         items = list(passed_all(joined, self.columns))
         found: Repr = {}
         for outer in column_ids(needed):
-            column = self.columns[repr[outer]]
-            found[outer] = self.columns.new(column.name, column.type, True).id
-            values = ((from_left, ColumnRef(repr[outer], column.type)),)
-            items.append(ProjectItem(found[outer], Case(values, ColumnRef(other[outer], column.type), column.type)))
+            here, there = (reference(side[outer], self.columns) for side in (repr, other))
+            found[outer] = self.columns.like(here.id)
+            items.append(ProjectItem(found[outer], Case(((from_left, here),), there, here.type)))
         return Tree(Project(tuple(items)), (joined,)), found
 
     def _push_apply(self, tree: Tree, op: Apply, state: Unnesting, need: ColumnSet, equal: Equal) -> tuple[Tree, Repr]:
@@ -339,46 +320,20 @@ class General:
         if 0 in op.sets:
             return self.push(apart(op, below, self.columns), state, need, {})
         inner, repr = self.push(below, state, need | _read(op, state), {})
-        found: Repr = {}
-        added: list[GroupingKey] = []
-        for outer in column_ids(need):
-            column = self.columns[repr[outer]]
-            found[outer] = self.columns.new(column.name, column.type, column.nullable).id
-            added.append(GroupingKey(found[outer], repr[outer]))
-        extra = column_set(key.id for key in added)
-        sets = tuple(each | extra for each in op.sets)
-        calls = tuple(AggregateItem(i.id, local_call(i.call, repr)) for i in op.aggregates)
-        return Tree(GroupingSets((*op.keys, *added), sets, calls, op.number), (inner,)), found
+        found = {c: self.columns.like(repr[c], self.columns[repr[c]].nullable) for c in column_ids(need)}
+        keys = (*op.keys, *(GroupingKey(id, repr[outer]) for outer, id in found.items()))
+        sets = tuple(each | column_set(found.values()) for each in op.sets)
+        return Tree(GroupingSets(keys, sets, local_calls(op.aggregates, repr), op.number), (inner,)), found
 
-    def _push_limit(self, op: Limit, below: Tree, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
-        """Rows are numbered within each binding: o < n ≤ o + count."""
-        inner, repr = self.push(below, state, need, {})
-        return first_rows(op, inner, tuple(repr[c] for c in column_ids(need)), self.columns), repr
-
-    def _push_set_operation(
-        self, op: SetOp, inputs: Sequence[Tree], state: Unnesting, need: ColumnSet, equal: Equal
-    ) -> tuple[Tree, Repr]:
-        """Every branch carries the bindings, in the same positions."""
-        parts: list[Tree] = []
-        reprs: list[Repr] = []
-        for tree, source in zip(inputs, op.sources, strict=True):
-            part, repr = self.push(tree, state, need, renamed_equal(equal, dict(zip(op.columns, source, strict=True))))
-            parts.append(part)
-            reprs.append(repr)
-        return self._united(op, parts, reprs, need)
-
-    def _united(self, op: SetOp, parts: list[Tree], reprs: list[Repr], need: ColumnSet) -> tuple[Tree, Repr]:
-        """The set operation with a column more for each binding."""
-        found: Repr = {}
-        for outer in column_ids(need):
-            column = self.columns[outer]
-            found[outer] = self.columns.new(column.name, column.type, True).id
+    def _united(self, op: SetOp, branches: Sequence[tuple[Tree, Repr]], need: ColumnSet) -> tuple[Tree, Repr]:
+        """The set operation with a column more for each binding, in the same positions of every branch."""
+        found = {c: self.columns.like(c) for c in column_ids(need)}
         columns = (*op.columns, *found.values())
-        sources = tuple((*s, *(repr[c] for c in found)) for s, repr in zip(op.sources, reprs, strict=True))
+        sources = tuple((*s, *(repr[c] for c in found)) for s, (_, repr) in zip(op.sources, branches, strict=True))
+        parts = tuple(tree for tree, _ in branches)
         if len(parts) == 1:
-            items = (ProjectItem(o, reference(s, self.columns)) for o, s in zip(columns, sources[0], strict=True))
-            return Tree(Project(tuple(items)), (parts[0],)), found
-        return Tree(replace(op, columns=columns, sources=sources), tuple(parts)), found
+            return Tree(Project(passed_as(columns, sources[0], self.columns)), parts), found
+        return Tree(replace(op, columns=columns, sources=sources), parts), found
 
 
 def _read(op: LogicalOperator, state: Unnesting) -> ColumnSet:

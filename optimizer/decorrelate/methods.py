@@ -30,36 +30,27 @@ def _none(root: Tree, context: RuleContext) -> Rewritten:
     return Rewritten(map_tree(root, one), steps)
 
 
-def _general(root: Tree, context: RuleContext) -> Rewritten:
-    general = General(context.columns)
-    tree = general.decorrelate(root)
-    return Rewritten(tree, general.steps)
+def _unnested(unnesting: General | ValueGenerator, root: Tree) -> Rewritten:
+    return Rewritten(unnesting.decorrelate(root), unnesting.steps)
 
 
 def _cost(root: Tree, context: RuleContext) -> Rewritten:
     """All joins, as `general` makes them, or a choice at each Apply: for the search to decide. Below `MOST_CHOICES` of them all
     are joins, for each choice multiplies what is below."""
-    general = General(context.columns)
-    whole = general.decorrelate(root)
+    whole = _unnested(General(context.columns), root)
     chosen = alternatives(root, context.columns, MOST_CHOICES)
     if not chosen.has_choice:
-        return Rewritten(whole, general.steps)
+        return whole
     many = in_a_row(root)
     lost = f"of {many} subqueries, one over the other, the search chose about {MOST_CHOICES}" if many > MOST_CHOICES else ""
-    return Rewritten(Tree(Choice(root.columns), (whole, chosen)), general.steps, lost=lost)
-
-
-def _value_generator(root: Tree, context: RuleContext) -> Rewritten:
-    generator = ValueGenerator(context.columns)
-    tree = generator.decorrelate(root)
-    return Rewritten(tree, generator.steps)
+    return whole._replace(tree=Tree(Choice(root.columns), (whole.tree, chosen)), lost=lost)
 
 
 METHODS: dict[str, Callable[[Tree, RuleContext], Rewritten]] = {
     "none": _none,
     "quick": quick,
-    "value_generator": _value_generator,
-    "general": _general,
+    "value_generator": lambda root, context: _unnested(ValueGenerator(context.columns), root),
+    "general": lambda root, context: _unnested(General(context.columns), root),
     "cost": _cost,
 }
 

@@ -22,7 +22,7 @@ from optimizer.algebra.predicates import conjunction, predicate_scalar
 from optimizer.algebra.scalar_trees import bound_to, substitute
 from optimizer.algebra.scalars import BOOL, FALSE, Call, Case, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Tree
-from optimizer.decorrelate.state import Held, join_back, local_call, meet
+from optimizer.decorrelate.state import Held, join_back, local_calls, meet
 
 
 class OneRow(NamedTuple):
@@ -71,22 +71,21 @@ def with_empty_values(
             below.append(item)
             above.append(ProjectItem(item.id, ColumnRef(item.id, item.call.type)))
             continue
-        id = columns.new(columns[item.id].name, item.call.type, True).id
+        id = columns.like(item.id)
         below.append(AggregateItem(id, item.call))
         value = Call("coalesce", (ColumnRef(id, item.call.type), Literal(empty, item.call.type)), item.call.type)
         above.append(ProjectItem(item.id, value))
     return tuple(below), tuple(above)
 
 
-def is_true(predicate: Predicate) -> Scalar:
+def is_true(*predicate: Scalar) -> Scalar:
     """Whether a predicate is TRUE: never UNKNOWN."""
     return Call("coalesce", (predicate_scalar(predicate), FALSE), BOOL)
 
 
 def grouped_by_bindings(calls: tuple[AggregateItem, ...], below: Tree, repr: Mapping[ColumnId, ColumnId]) -> Tree:
     """The aggregates for each binding that `below` has in the columns `repr`."""
-    items = tuple(AggregateItem(i.id, local_call(i.call, repr)) for i in calls)
-    return Tree(Aggregate(tuple(dict.fromkeys(repr.values())), items), (below,))
+    return Tree(Aggregate(tuple(dict.fromkeys(repr.values())), local_calls(calls, repr)), (below,))
 
 
 def row_for_each(
@@ -135,15 +134,15 @@ def above(op: Apply, predicate: Predicate, left: Tree, found: OneRow, tree: Tree
         case JoinKind.SEMI:
             return filtered(every, tree)
         case JoinKind.ANTI:
-            return Tree(Filter((Call("not", (is_true(every),), BOOL) if every else FALSE,)), (tree,))
+            return Tree(Filter((Call("not", (is_true(*every),), BOOL) if every else FALSE,)), (tree,))
         case JoinKind.MARK:
             assert op.mark is not None
             mark: Scalar = predicate_scalar(tested)
             if condition:
-                mark = Case(((is_true(condition), mark),), FALSE, BOOL)
+                mark = Case(((is_true(*condition), mark),), FALSE, BOOL)
             return with_values(tree, {op.mark: mark})
     assert op.kind in (JoinKind.LEFT, JoinKind.SINGLE), f"an apply of kind {op.kind.value}"
     if every:
-        taken = is_true(every)
+        taken = is_true(*every)
         values = {id: Case(((taken, v),), Literal(None, v.type), v.type) for id, v in values.items()}
     return with_values(tree, values)

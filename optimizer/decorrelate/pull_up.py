@@ -9,18 +9,20 @@ three-valued, a filter is not: where the conjunct of a filter is UNKNOWN its row
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from optimizer.algebra.building import filtered, passed, passed_all, reference, tree_of
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set, union
+from optimizer.algebra.building import filtered, passed, passed_all, tree_of
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Limit, Project, ProjectItem
 from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin, join_of_kind
 from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.predicates import conjunction, predicate_columns
 from optimizer.algebra.scalar_trees import bound_to, substitute
-from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, ColumnRef, Literal, Predicate, Scalar
-from optimizer.algebra.trees import Node, Tree
+from optimizer.algebra.scalars import BOOL, TRUE, Call, Case, ColumnRef, Literal, Predicate, Scalar
+from optimizer.algebra.trees import Tree
+from optimizer.decorrelate.one_row import is_true
 from optimizer.decorrelate.state import same
 
 
@@ -37,58 +39,51 @@ def pull_up(root: Tree, outer: ColumnSet, columns: Columns) -> Pulled | None:
     """The tree without what it reads of `outer`, if that is in conjuncts and values that can be taken up; None if not."""
     if not root.outer & outer:
         return Pulled(root, (), {})
+    inputs = [tree_of(each) for each in root.inputs]
     match root.op:
         case Filter(predicate):
-            below = _below(root.inputs[0], outer, columns)
+            below = pull_up(inputs[0], outer, columns)
             if below is None:
                 return None
             tested = [substitute(s, below.values) for s in predicate]
-            up = [s for s in tested if s.outer & outer]
-            stay = conjunction(s for s in tested if not s.outer & outer)
             if any(s.volatile for s in tested):
                 return None
-            tree = filtered(stay, below.tree)
-            return Pulled(tree, (*below.conjuncts, *up), below.values)
+            up, stay = _apart(tested, outer)
+            return Pulled(filtered(stay, below.tree), (*below.conjuncts, *up), below.values)
         case Project(items):
-            return _project(items, root.inputs[0], outer, columns)
+            return _project(items, inputs[0], outer, columns)
         case Join(JoinKind.INNER, predicate):
-            sides = [_below(each, outer, columns) for each in root.inputs]
-            left, right = sides
+            left, right = (pull_up(each, outer, columns) for each in inputs)
             if left is None or right is None or left.values or right.values or any(s.volatile for s in predicate):
                 return None
-            up = [s for s in predicate if s.outer & outer]
-            stay = conjunction(s for s in predicate if not s.outer & outer)
+            up, stay = _apart(predicate, outer)
             tree = Tree(Join(JoinKind.INNER, stay), (left.tree, right.tree))
             return Pulled(tree, (*left.conjuncts, *right.conjuncts, *up), {})
         case Join(kind=JoinKind.LEFT | JoinKind.SEMI | JoinKind.ANTI) | MarkJoin() | SingleJoin() | Apply():
-            other = root.inputs[1]
-            if other.outer & outer or root.op.outer_columns() & outer:
+            if inputs[1].outer & outer or root.op.outer_columns() & outer:
                 return None
-            left = _below(root.inputs[0], outer, columns)
+            left = pull_up(inputs[0], outer, columns)
             if left is None or left.values:
                 return None
-            return Pulled(Tree(root.op, (left.tree, other)), left.conjuncts, {})
+            return Pulled(Tree(root.op, (left.tree, inputs[1])), left.conjuncts, {})
         case Limit(_, 0, None):
-            return _below(root.inputs[0], outer, columns)
+            return pull_up(inputs[0], outer, columns)
         case Aggregate(keys, ()) if keys:
-            below = _below(root.inputs[0], outer, columns)
-            if below is None or below.values or not _reads_only(below.conjuncts, column_set(keys)):
+            below = pull_up(inputs[0], outer, columns)
+            if below is None or below.values or predicate_columns(below.conjuncts) & ~column_set(keys):
                 return None
             return Pulled(Tree(root.op, (below.tree,)), below.conjuncts, {})
     return None
 
 
-def _below(node: Node, outer: ColumnSet, columns: Columns) -> Pulled | None:
-    return pull_up(node, outer, columns) if isinstance(node, Tree) else None
+def _apart(conjuncts: Sequence[Scalar], outer: ColumnSet) -> tuple[list[Scalar], Predicate]:
+    """The conjuncts that read from outside, and the others."""
+    return [s for s in conjuncts if s.outer & outer], conjunction(s for s in conjuncts if not s.outer & outer)
 
 
-def _reads_only(conjuncts: tuple[Scalar, ...], columns: ColumnSet) -> bool:
-    return not any(s.columns & ~columns for s in conjuncts)
-
-
-def _project(items: tuple[ProjectItem, ...], node: Node, outer: ColumnSet, columns: Columns) -> Pulled | None:
+def _project(items: tuple[ProjectItem, ...], node: Tree, outer: ColumnSet, columns: Columns) -> Pulled | None:
     """Items that read from outside become values; what conjuncts and values read is passed through."""
-    below = _below(node, outer, columns)
+    below = pull_up(node, outer, columns)
     if below is None:
         return None
     kept: list[ProjectItem] = []
@@ -103,12 +98,11 @@ def _project(items: tuple[ProjectItem, ...], node: Node, outer: ColumnSet, colum
             needed |= value.columns
         else:
             kept.append(ProjectItem(item.id, value))
-    needed |= union(conjunct.columns for conjunct in below.conjuncts)
+    needed |= predicate_columns(below.conjuncts)
     made = column_set(item.id for item in kept)
     kept += passed(column_ids(needed & ~made), columns)
     if not kept:
-        first = next(column_ids(below.tree.columns))
-        kept.append(ProjectItem(first, reference(first, columns)))
+        kept += passed_all(below.tree, columns)[:1]
     return Pulled(Tree(Project(tuple(kept)), (below.tree,)), below.conjuncts, values)
 
 
@@ -129,13 +123,18 @@ def pulled_join(op: Apply, predicate: Predicate, left: Tree, pulled: Pulled, col
         return Tree(join_of_kind(op.kind, on, op.mark), (left, right))
     tree = pulled.tree
     if op.kind is not JoinKind.INNER:  # NULL where there is no match, whatever the expression makes of NULLs
-        there = columns.new("matched", BOOL, False).id
-        tree = Tree(Project((*passed_all(tree, columns), ProjectItem(there, TRUE))), (tree,))
-        known = Call("is_not_null", (ColumnRef(there, BOOL),), BOOL)
+        tree, known = with_witness(tree, "matched", columns)
         values = {id: Case(((known, v),), Literal(None, v.type), v.type) for id, v in values.items()}
     on, right = as_join(op.kind, predicate, left, pulled._replace(tree=tree))
     joined = Tree(join_of_kind(op.kind, on, None), (left, right))
     return Tree(Project((*passed_all(joined, columns), *(ProjectItem(id, v) for id, v in values.items()))), (joined,))
+
+
+def with_witness(tree: Tree, name: str, columns: Columns) -> tuple[Tree, Scalar]:
+    """The tree with a column that is TRUE in every row, and what says above an outer join whether a row of the tree is there."""
+    there = columns.new(name, BOOL, False).id
+    shown = Tree(Project((*passed_all(tree, columns), ProjectItem(there, TRUE))), (tree,))
+    return shown, Call("is_not_null", (ColumnRef(there, BOOL),), BOOL)
 
 
 def as_join(kind: JoinKind, predicate: Predicate, left: Tree, pulled: Pulled) -> tuple[Predicate, Tree]:
@@ -153,16 +152,13 @@ def as_join(kind: JoinKind, predicate: Predicate, left: Tree, pulled: Pulled) ->
             certain.append(conjunct)
             continue
         sides = _equality(conjunct, right.columns)
-        if sides is None:
-            certain.append(Call("coalesce", (conjunct, FALSE), BOOL))
+        guarded = sides is not None and not is_not_null(sides[0], right.props.not_null)
+        if sides is None or (guarded and sides[0].raises):  # as a filter it would be asked of rows that meet no other
+            certain.append(is_true(conjunct))
             continue
-        inner, outer = sides
-        if not is_not_null(inner, right.props.not_null):
-            if inner.raises:  # as a filter it would be asked of rows that meet no other
-                certain.append(Call("coalesce", (conjunct, FALSE), BOOL))
-                continue
-            guards.append(Call("is_not_null", (inner,), BOOL))
-        certain.append(same(inner, outer, plain=False))
+        if guarded:
+            guards.append(Call("is_not_null", sides[:1], BOOL))
+        certain.append(same(*sides, plain=False))
     return conjunction([*own, *certain]), filtered(conjunction(guards), right)
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import sys
 
-from optimizer.algebra.building import filtered, passed_all, tree_of
+from optimizer.algebra.building import filtered, passed, passed_all, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, union
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
@@ -36,13 +36,14 @@ from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.raising import may_raise
-from optimizer.algebra.rebuild import copy_tree, map_scalars, map_tree, renamed_scalar, replace_outer
-from optimizer.algebra.scalar_trees import as_outer, rewrite
-from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, ColumnRef, Literal, OuterRef, Predicate, Scalar
+from optimizer.algebra.rebuild import copy_tree, map_scalars, map_tree, renamed_scalar
+from optimizer.algebra.scalar_trees import as_outer
+from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, outer_reference, subqueries_of
-from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra.trees import Tree, postorder
 from optimizer.algebra.types import INT32
 from optimizer.decorrelate.correlation import named
+from optimizer.decorrelate.one_row import is_true
 from optimizer.prepass.report import Firing
 from optimizer.prepass.row_bounds import at_least_one_row, has_one_row
 
@@ -60,14 +61,10 @@ def _allow_levels(root: Tree) -> None:
     """The levels of subqueries in subqueries. Removal and the stages after it recurse over them, some ten frames a level: for
     many of them Python's limit is raised. The binder says how many there can be."""
     levels, trees = 0, [root]
-    while trees := [s.tree for t in trees for node in postorder(t) if isinstance(node, Tree) for s in _subqueries(node)]:
+    while trees := [s.tree for t in trees for node in postorder(t) for s in subqueries_of(tree_of(node).op.scalars())]:
         levels += 1
     if levels > 20:
         sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000 + 25 * levels))
-
-
-def _subqueries(tree: Tree) -> list[Subquery]:
-    return subqueries_of(tree.op.scalars())
 
 
 class _Removal:
@@ -84,30 +81,30 @@ class _Removal:
     def _operator(self, tree: Tree) -> Tree:
         if not any(has_subquery(s) for s in tree.op.scalars()):
             return tree
+        inputs = [tree_of(each) for each in tree.inputs]
         match tree.op:
             case Filter(predicate):
-                return self._filter(predicate, tree.inputs[0])
+                return self._filter(predicate, inputs[0])
             case Join(kind, predicate):
-                return self._join(kind, predicate, tree)
-            case Apply(kind, predicate, None) if kind in (JoinKind.INNER, JoinKind.LEFT):  # LATERAL
-                return self._apply(kind, predicate, tree)
+                return self._join(kind, predicate, *inputs)
+            case Apply(kind, predicate, None) if kind in (JoinKind.INNER, JoinKind.LEFT):  # LATERAL: tested inside
+                return self._pairs(kind, predicate, *inputs)
             case Values():
                 return self._values(tree.op)
             case Project() | Aggregate() | GroupingSets() | Window():
-                return self._arguments(tree.op, tree.inputs[0])
+                return self._arguments(tree.op, inputs[0])
         raise AssertionError(f"a subquery in {tree.op.name} cannot be removed")
 
     # -- operators --------------------------------------------------------------------------------------------------------
 
-    def _filter(self, predicate: Predicate, below: Node) -> Tree:
+    def _filter(self, predicate: Predicate, below: Tree) -> Tree:
         """Conjuncts without subqueries, then those that are a semi or anti apply, then the rest over what they compute."""
-        assert isinstance(below, Tree)
-        simple = [s for s in predicate if not has_subquery(s)]
-        early = [s for s in simple if not (s.raises or s.volatile)]
-        late: list[Scalar] = [s for s in simple if s.raises or s.volatile]
-        tree = filtered(conjunction(early), below)
+        simple, asking = _by_subqueries(predicate)
+        early = conjunction(s for s in simple if not (s.raises or s.volatile))
+        late = [s for s in simple if s.raises or s.volatile]
+        tree = filtered(early, below)
         rest: list[Scalar] = []
-        for conjunct in (s for s in predicate if has_subquery(s)):
+        for conjunct in asking:
             done = self._decided(conjunct, tree)
             if done is None:
                 rest.append(conjunct)
@@ -133,20 +130,17 @@ class _Removal:
         kind = JoinKind.ANTI if negated else JoinKind.SEMI
         predicate = conjunction([condition])
         after = Tree(Apply(kind, predicate), (below, _without_idle_limit(inner, predicate)))
-        return self._note(
-            "not exists" if negated and not subquery.left else "exists" if not subquery.left else "any", after, below
-        )
+        form = "any" if subquery.left else "not exists" if negated else "exists"
+        return self._note(form, after, below)
 
-    def _join(self, kind: JoinKind, predicate: Predicate, tree: Tree) -> Tree:
+    def _join(self, kind: JoinKind, predicate: Predicate, left: Tree, right: Tree) -> Tree:
         """Subqueries in ON: on the side that they read; one that reads both is evaluated for each pair of rows."""
-        left, right = map(tree_of, tree.inputs)
+        plain, asking = _by_subqueries(predicate)
         if kind is JoinKind.INNER:
-            simple = tuple(s for s in predicate if not has_subquery(s))
-            return self._filter(tuple(s for s in predicate if has_subquery(s)), Tree(Join(kind, simple), (left, right)))
-        plain = [s for s in predicate if not has_subquery(s)]
+            return self._filter(tuple(asking), Tree(Join(kind, tuple(plain)), (left, right)))
         crossing: list[Scalar] = []
-        for conjunct in (s for s in predicate if has_subquery(s)):
-            reads = _columns_of_subqueries(conjunct)
+        for conjunct in asking:
+            reads = union(part.columns for part in subqueries_of([conjunct]))
             if not reads & left.columns:
                 value, right = self._placed(conjunct, right, ())
                 plain.append(value)
@@ -174,61 +168,45 @@ class _Removal:
         out = [*column_ids(left.columns), *column_ids(right.columns)]
         sources: list[tuple[int, ...]] = []
         parts: list[Tree] = []
-        for first in (True, False):
+        for matched in (True, False):
             a, new_a = copy_tree(left, self.columns)
             b, new_b = copy_tree(right, self.columns)
             new = {**new_a, **new_b}
-            on = tuple(self._renamed(s, new) for s in predicate)
-            if first:
+            on = tuple(renamed_scalar(s, new) for s in predicate)
+            if matched:
                 parts.append(self._pairs(JoinKind.LEFT, on, a, b))
-                sources.append(tuple(new[c] for c in out))
-                continue
-            unmatched = self._pairs(JoinKind.ANTI, on, b, a)
-            items = [ProjectItem(new[c], ColumnRef(new[c], self.columns[c].type)) for c in column_ids(right.columns)]
-            items += [ProjectItem(new[c], Literal(None, self.columns[c].type)) for c in column_ids(left.columns)]
-            parts.append(Tree(Project(tuple(items)), (unmatched,)))
+            else:
+                nulls = (ProjectItem(new[c], Literal(None, self.columns[c].type)) for c in column_ids(left.columns))
+                items = (*passed((new[c] for c in column_ids(right.columns)), self.columns), *nulls)
+                parts.append(Tree(Project(items), (self._pairs(JoinKind.ANTI, on, b, a),)))
             sources.append(tuple(new[c] for c in out))
         return Tree(SetOp(SetOpKind.UNION, True, tuple(out), tuple(sources)), tuple(parts))
-
-    def _apply(self, kind: JoinKind, predicate: Predicate, tree: Tree) -> Tree:
-        """A lateral join whose condition has subqueries: the condition is tested inside."""
-        left, right = map(tree_of, tree.inputs)
-        return self._pairs(kind, predicate, left, right)
 
     def _values(self, op: Values) -> Tree:
         """VALUES with subqueries: a projection of one row for each row."""
         parts: list[Tree] = []
         sources: list[tuple[int, ...]] = []
         for row in op.rows:
-            ids = [self.columns.like(c) for c in op.columns]
-            if len(op.rows) == 1:
-                ids = list(op.columns)
+            ids = op.columns if len(op.rows) == 1 else tuple(self.columns.like(c) for c in op.columns)
             start = self.columns.new("one", INT32, False).id
             one = Tree(Values((start,), (INT32,), ((Literal(1, INT32),),)))
             items = tuple(ProjectItem(id, item) for id, item in zip(ids, row, strict=True))
             parts.append(self._arguments(Project(items), one))
-            sources.append(tuple(ids))
+            sources.append(ids)
         if len(parts) == 1:
             return parts[0]
         return Tree(SetOp(SetOpKind.UNION, True, op.columns, tuple(sources)), tuple(parts))
 
-    def _arguments(self, op: LogicalOperator, below: Node) -> Tree:
+    def _arguments(self, op: LogicalOperator, below: Tree) -> Tree:
         """Subqueries in what an operator computes from its rows."""
-        assert isinstance(below, Tree)
-        state = [below]
 
         def change(scalar: Scalar) -> Scalar:
-            if isinstance(op, Project):
-                value, state[0] = self._placed(scalar, state[0], ())
-                return value
-            children = []
-            for child in scalar.children:
-                value, state[0] = self._placed(child, state[0], ())
-                children.append(value)
-            return scalar.with_children(tuple(children)) if children else scalar
+            nonlocal below
+            value, below = self._placed(scalar, below, ()) if isinstance(op, Project) else self._inside(scalar, below, ())
+            return value
 
         changed = map_scalars(op, change)
-        return Tree(changed, (state[0],))
+        return Tree(changed, (below,))
 
     # -- scalars ----------------------------------------------------------------------------------------------------------
 
@@ -245,7 +223,7 @@ class _Removal:
                 placed = []
                 for condition, value in scalar.branches:
                     condition, below = self._placed(condition, below, guards)
-                    taken = _is_true(condition)
+                    taken = is_true(condition)
                     value, below = self._placed(value, below, (*guards, taken))
                     placed.append((condition, value))
                     guards = (*guards, Call("not", (taken,), BOOL))
@@ -258,11 +236,15 @@ class _Removal:
                     parts.append(part)
                     guards = (*guards, Call("is_null", (part,), BOOL))
                 return scalar.with_children(tuple(parts)), below
+        return self._inside(scalar, below, guards)
+
+    def _inside(self, scalar: Scalar, below: Tree, guards: tuple[Scalar, ...]) -> tuple[Scalar, Tree]:
+        """`_placed` of each operand."""
         children = []
         for child in scalar.children:
             value, below = self._placed(child, below, guards)
             children.append(value)
-        return scalar.with_children(tuple(children)), below
+        return scalar.with_children(tuple(children)) if children else scalar, below
 
     def _scalar(self, subquery: ScalarSubquery, below: Tree, guards: tuple[Scalar, ...]) -> tuple[Scalar, Tree]:
         inner, new = self._inner(subquery)
@@ -315,20 +297,6 @@ class _Removal:
         right = tuple(renamed_scalar(s, new) for s in subquery.right)
         return inner, AnySubquery(subquery.function, subquery.left, right, inner).condition
 
-    def _renamed(self, scalar: Scalar, new: dict[ColumnId, ColumnId]) -> Scalar:
-        """The scalar over copies of the columns it reads, also where subqueries in it read them."""
-
-        def change(part: Scalar) -> Scalar | None:
-            if isinstance(part, ColumnRef):
-                return ColumnRef(new[part.id], part.type) if part.id in new else None
-            if isinstance(part, Subquery):
-                read = [c for c in column_ids(part.tree.outer) if c in new]
-                values: dict[ColumnId, Scalar] = {c: OuterRef(new[c], self.columns[c].type) for c in read}
-                return part.with_tree(replace_outer(part.tree, values))
-            return None
-
-        return rewrite(scalar, change)
-
     def _guarded(self, inner: Tree, guards: tuple[Scalar, ...], below: Tree, raises: bool) -> Tree:
         """The subquery without rows where its value does not matter, if evaluating it there could raise."""
         usable = [outer_reference(g) for g in guards if not g.volatile and not g.columns & ~below.columns]
@@ -345,8 +313,9 @@ class _Removal:
         return after
 
 
-def _is_true(condition: Scalar) -> Scalar:
-    return Call("coalesce", (condition, FALSE), BOOL)
+def _by_subqueries(predicate: Predicate) -> tuple[list[Scalar], list[Scalar]]:
+    """The conjuncts without subqueries, and those with some."""
+    return [s for s in predicate if not has_subquery(s)], [s for s in predicate if has_subquery(s)]
 
 
 def _without_idle_limit(inner: Tree, predicate: Predicate) -> Tree:
@@ -354,8 +323,3 @@ def _without_idle_limit(inner: Tree, predicate: Predicate) -> Tree:
     while isinstance(inner.op, Limit) and inner.op.offset == 0 and (inner.op.count is None or (inner.op.count and not predicate)):
         inner = tree_of(inner.inputs[0])
     return inner
-
-
-def _columns_of_subqueries(scalar: Scalar) -> ColumnSet:
-    """What the subqueries in a scalar read of the operator's inputs."""
-    return union(part.columns for part in subqueries_of([scalar]))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeVar, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
 from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical import AggregateItem, WindowItem
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalar_trees import rewrite
-from optimizer.algebra.scalars import BOOL, AggregateCall, Call, ColumnRef, OuterRef, Predicate, Scalar, WindowCall
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, OuterRef, Predicate, Scalar
 from optimizer.algebra.trees import Tree
 
 Domain = Callable[[ColumnSet], tuple[Tree, dict[ColumnId, ColumnId]]]
@@ -74,11 +75,13 @@ def localized(scalar: Scalar, repr: Mapping[ColumnId, ColumnId]) -> Scalar:
     return rewrite(scalar, change)
 
 
-C = TypeVar("C", AggregateCall, WindowCall)
+Item = TypeVar("Item", AggregateItem, WindowItem)
 
 
-def local_call(call: C, repr: Mapping[ColumnId, ColumnId]) -> C:
-    return cast(C, localized(call, repr))
+def local_calls(items: Iterable[Item], repr: Mapping[ColumnId, ColumnId]) -> tuple[Item, ...]:
+    """The items with calls over local columns."""
+    calls: list[tuple[Item, Any]] = [(item, localized(item.call, repr)) for item in items]
+    return tuple(item._replace(call=call) for item, call in calls)
 
 
 Held = Mapping[ColumnId, ColumnId]  # outer column -> the local column that holds its value
@@ -110,12 +113,14 @@ def same(a: Scalar, b: Scalar, plain: bool) -> Scalar:
     return Call("=" if plain else "is_not_distinct_from", (a, b), BOOL)
 
 
-def localized_predicate(predicate: Predicate, repr: Mapping[ColumnId, ColumnId]) -> Predicate:
-    """The conjuncts over local columns. Of an equality that a local column was taken from, x = x, is left that x is not NULL."""
+def localized_predicate(predicate: Predicate, repr: Mapping[ColumnId, ColumnId], mark: bool = False) -> Predicate:
+    """The conjuncts over local columns. Of an equality that a local column was taken from, x = x, is left that x is not NULL; of
+    a mark join all is kept, or what is UNKNOWN would be lost."""
     found = []
     for conjunct in predicate:
         local = localized(conjunct, repr) if conjunct.outer else conjunct
-        if local is not conjunct and isinstance(local, Call) and len(local.args) == 2 and local.args[0] is local.args[1]:
+        of_itself = isinstance(local, Call) and len(local.args) == 2 and local.args[0] is local.args[1]
+        if isinstance(local, Call) and of_itself and local is not conjunct and not mark:
             if local.function == "=":
                 local = Call("is_not_null", local.args[:1], BOOL)
             elif local.function == "is_not_distinct_from":

@@ -17,8 +17,8 @@ from optimizer.algebra.building import filtered, reference, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Limit, Project, ProjectItem, Scan, Values
-from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join, MarkJoin, join_of_kind
+from optimizer.algebra.logical import Aggregate, Filter, Limit, Project, ProjectItem, Scan, Values
+from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join, join_of_kind
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import map_tree
@@ -30,7 +30,7 @@ from optimizer.decorrelate.domain import domain
 from optimizer.decorrelate.first_rows import first_rows
 from optimizer.decorrelate.one_row import one_row, over_one_row, row_for_each
 from optimizer.decorrelate.pull_up import without_idle_distinct
-from optimizer.decorrelate.state import join_back, local_call, localized, localized_predicate, meet
+from optimizer.decorrelate.state import join_back, local_calls, localized, localized_predicate, meet
 from optimizer.decorrelate.stays import Stays
 from optimizer.prepass.report import Firing
 
@@ -101,14 +101,15 @@ class _Walk:
     def frame(self, tree: Tree) -> Frame:
         if not tree.outer & self.free:
             return Frame(tree, {})
-        op, inputs = tree.op, tree.inputs
+        op, inputs = tree.op, [tree_of(each) for each in tree.inputs]
+        read = op.outer_columns() & self.free
         match op:
             case Scan(predicate=predicate):
                 return self.frame(Tree(Filter(predicate), (Tree(replace(op, predicate=())),)))
             case Filter(predicate):
-                return self._filter(predicate, self.frame(tree_of(inputs[0])))
+                return self._filter(predicate, self.frame(inputs[0]))
             case Project(items):
-                below = self.holding(self.frame(tree_of(inputs[0])), op.outer_columns() & self.free)
+                below = self.holding(self.frame(inputs[0]), read)
                 made = {item.id for item in items}
                 kept = [ProjectItem(item.id, localized(item.value, below.held)) for item in items]
                 for local in dict.fromkeys(below.held.values()):
@@ -118,21 +119,20 @@ class _Walk:
                         raise Stays("a projection gives a new meaning to a column that stands for an outer one")
                 return Frame(Tree(Project(tuple(kept)), (below.tree,)), below.held)
             case Aggregate(keys, aggregates) if keys:
-                below = self.holding(self.frame(tree_of(inputs[0])), op.outer_columns() & self.free)
+                below = self.holding(self.frame(inputs[0]), read)
                 every = tuple(dict.fromkeys((*keys, *below.held.values())))
-                calls = tuple(AggregateItem(i.id, local_call(i.call, below.held)) for i in aggregates)
-                return Frame(Tree(Aggregate(every, calls), (below.tree,)), below.held)
+                return Frame(Tree(Aggregate(every, local_calls(aggregates, below.held)), (below.tree,)), below.held)
             case Aggregate((), aggregates):
-                below = self.holding(self.frame(tree_of(inputs[0])), op.outer_columns() & self.free)
+                below = self.holding(self.frame(inputs[0]), read)
                 values, held = self._generator(column_set(below.held))
                 return Frame(row_for_each(aggregates, values, held, below.tree, below.held, self.columns), held)
             case Limit():
-                below = self.frame(tree_of(inputs[0]))
+                below = self.frame(inputs[0])
                 return Frame(first_rows(op, below.tree, tuple(below.held.values()), self.columns), below.held)
             case Join(JoinKind.RIGHT, predicate):
                 return self.frame(Tree(Join(JoinKind.LEFT, predicate), (inputs[1], inputs[0])))
             case IndependentJoin() if op.kind is not JoinKind.FULL:
-                return self._join(op, tree_of(inputs[0]), tree_of(inputs[1]))
+                return self._join(op, *inputs)
             case Values():
                 raise Stays("VALUES read outer columns")
         raise Stays(f"{op.name} reads outer columns, or something below it does")
@@ -140,23 +140,14 @@ class _Walk:
     def _filter(self, predicate: Predicate, below: Frame) -> Frame:
         """Equalities with inner columns say which of them stand for outer ones; the rest of what is read is generated."""
         held = dict(below.held)
-        if not self.exact:
-            for conjunct in predicate:
-                match conjunct:
-                    case Call(function="=", args=(a, b)):
-                        if isinstance(a, OuterRef):
-                            a, b = b, a
-                        if (
-                            isinstance(a, ColumnRef)
-                            and isinstance(b, OuterRef)
-                            and self.free >> b.id & 1
-                            and has_one_form(a.type)
-                        ):
-                            held.setdefault(b.id, a.id)
+        for conjunct in predicate if not self.exact else ():
+            match conjunct:
+                case Call(function="=", args=(ColumnRef() as a, OuterRef() as b) | (OuterRef() as b, ColumnRef() as a)):
+                    if self.free >> b.id & 1 and has_one_form(a.type):
+                        held.setdefault(b.id, a.id)
         read = union(conjunct.outer for conjunct in predicate) & self.free
         below = self.holding(Frame(below.tree, held), read)
-        kept = localized_predicate(predicate, below.held)
-        return Frame(filtered(kept, below.tree), below.held)
+        return Frame(filtered(localized_predicate(predicate, below.held), below.tree), below.held)
 
     def holding(self, frame: Frame, read: ColumnSet) -> Frame:
         """The frame with a value generator joined in for those of `read` that it does not hold."""
@@ -172,20 +163,14 @@ class _Walk:
 
     def _join(self, op: IndependentJoin, left: Tree, right: Tree) -> Frame:
         a, b = self.frame(left), self.frame(right)
-        read = op.outer_columns() & self.free
+        read, mark = op.outer_columns() & self.free, op.kind is JoinKind.MARK
         if op.kind is JoinKind.INNER:
-            both = {**b.held, **a.held}
-            for column in column_ids(read):
-                if column not in both:
-                    a = self.holding(a, 1 << column)
+            for column in column_ids(read & ~column_set(b.held)):
+                a = self.holding(a, 1 << column)
             held = {**b.held, **a.held}
         else:  # rows of the left come out without a match, so the left side holds whatever the join depends on
             a = self.holding(a, read | column_set(b.held))
             held = a.held
-        if isinstance(op, MarkJoin):  # x = x left of an equality would lose what is UNKNOWN
-            own = conjunction(localized(s, held) for s in op.predicate)
-        else:
-            own = localized_predicate(op.predicate, held)
-        tied = meet(a.tree, a.held, b.tree, b.held, isinstance(op, MarkJoin), self.columns)
-        predicate = conjunction([*own, *tied])
+        tied = meet(a.tree, a.held, b.tree, b.held, mark, self.columns)
+        predicate = conjunction([*localized_predicate(op.predicate, held, mark), *tied])
         return Frame(Tree(op.with_predicate(predicate), (a.tree, b.tree)), held)

@@ -12,17 +12,17 @@ Guards  L has a key, else equal rows of L would become one group; nothing is vol
 
 from __future__ import annotations
 
-from optimizer.algebra.building import passed_all, tree_of
+from optimizer.algebra.building import tree_of
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, AggregateItem, Project, ProjectItem
+from optimizer.algebra.logical import Aggregate, AggregateItem
 from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalar_trees import bound_to
-from optimizer.algebra.scalars import BOOL, TRUE, AggregateCall, Call, ColumnRef
+from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.one_row import above, one_row
-from optimizer.decorrelate.pull_up import pull_up
+from optimizer.decorrelate.pull_up import pull_up, with_witness
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -40,22 +40,19 @@ class ApplyScalarAggregate(RewriteRule):
                 pulled = pull_up(tree_of(found.aggregate.inputs[0]), free, context.columns)
                 if pulled is None or pulled.values:
                     return None
-                columns = context.columns
-                there = columns.new("matched", BOOL, False).id
-                inner = Tree(Project((*passed_all(pulled.tree, columns), ProjectItem(there, TRUE))), (pulled.tree,))
+                inner, matched = with_witness(pulled.tree, "matched", context.columns)
                 on = conjunction(bound_to(s, left.columns) for s in pulled.conjuncts)
                 joined = Tree(Join(JoinKind.LEFT, on), (left, inner))
                 aggregate = found.aggregate.op
                 assert isinstance(aggregate, Aggregate)
-                matched = Call("is_not_null", (ColumnRef(there, BOOL),), BOOL)
                 calls = tuple(AggregateItem(i.id, _of_matches(i.call, matched, left.columns)) for i in aggregate.aggregates)
                 grouped = Tree(Aggregate(tuple(column_ids(left.columns)), calls), (joined,))
                 predicate = tuple(bound_to(s, left.columns) for s in op.predicate)
-                return above(op, predicate, left, found, grouped, columns)
+                return above(op, predicate, left, found, grouped, context.columns)
         return None
 
 
-def _of_matches(call: AggregateCall, matched: Call, left: int) -> AggregateCall:
+def _of_matches(call: AggregateCall, matched: Scalar, left: int) -> AggregateCall:
     """The aggregate over the rows that have a match."""
     args = tuple(bound_to(arg, left) for arg in call.args)
     filter = matched if call.filter is None else Call("and", (matched, bound_to(call.filter, left)), BOOL)
