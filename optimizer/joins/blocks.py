@@ -4,36 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimizer.algebra.columns import column_set, union
+from optimizer.algebra.columns import union
 from optimizer.joins.costing import JoinCosting
 from optimizer.joins.cross_products import Part
 from optimizer.joins.graph import JoinGraph, JoinTree, Relations, bits, parts_of, rebuilt
 
 
 class BlockProblem:
-    """`blocks`: disjoint trees, numbered as they come. The costing of the problem whose relations they are.
-
-    `graph`: the edges between blocks. A hyperedge of the whole graph stays if all its relations are in the blocks and no block
-    has some of both its sides; one whose sides fill no more than a block each is an edge.
-    """
+    """`blocks`: disjoint trees, numbered as they come. The costing of the problem whose relations they are; `graph`: theirs."""
 
     __slots__ = ("_costing", "_known", "blocks", "graph")
 
     def __init__(self, graph: JoinGraph, costing: JoinCosting, blocks: Sequence[Part]) -> None:
         self._costing, self.blocks = costing, blocks
         self._known: dict[Relations, Relations] = {}
-        home = {low: number for number, block in enumerate(blocks) for low in bits(block.relations)}
-        edges = []
-        for number, block in enumerate(blocks):
-            near = {home[low] for low in bits(graph.neighbours(block.relations)) if low in home}
-            edges += [(number, other) for other in sorted(near) if number < other]
-        hyperedges = []
-        for left, right in graph.hyperedges:
-            if all(low in home for low in bits(left | right)):
-                a, b = _blocks_of(left, home), _blocks_of(right, home)
-                if not a & b:
-                    hyperedges.append((a, b))
-        self.graph = JoinGraph(len(blocks), edges, hyperedges)
+        self.graph = graph_of_blocks(graph, [block.relations for block in blocks])
 
     def relations(self, s: Relations) -> Relations:
         """The relations of the whole graph in a set of blocks."""
@@ -56,5 +41,17 @@ class BlockProblem:
         return rebuilt(tree, parts_of, lambda block: self.blocks[block].tree)
 
 
-def _blocks_of(s: Relations, home: dict[Relations, int]) -> Relations:
-    return column_set(home[low] for low in bits(s))
+def graph_of_blocks(graph: JoinGraph, blocks: Sequence[Relations]) -> JoinGraph:
+    """The edges between disjoint sets, the relations of the result. A hyperedge stays if all its relations are in the sets and
+    none has some of both its sides; one whose sides fill no more than a set each is an edge."""
+    home = {low: 1 << number for number, block in enumerate(blocks) for low in bits(block)}
+    edges = []
+    for number, block in enumerate(blocks):
+        near = {home[low] for low in bits(graph.neighbours(block)) if low in home}
+        edges += [(1 << number, other) for other in near if other > 1 << number]
+    for left, right in graph.hyperedges:
+        if all(low in home for low in bits(left | right)):
+            a, b = (union(home[low] for low in bits(side)) for side in (left, right))
+            if not a & b:
+                edges.append((a, b))
+    return JoinGraph(len(blocks), (), edges)

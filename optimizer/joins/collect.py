@@ -19,6 +19,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import conjunction, predicate_columns
+from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Node, Tree, postorder
@@ -46,7 +47,7 @@ def collect_join_graphs(root: Tree, mixed: Callable[[JoinRegion], bool]) -> Tree
         if not isinstance(node, Tree):
             built[id(node)] = node
         elif id(node) in regions:
-            region = regions[id(node)][0]
+            region = regions[id(node)]
             leaves = tuple(built[id(leaf)] for leaf in region.leaves)
             built[id(node)] = Tree(RegionGraph(region, region.graph.all), leaves)
         elif id(node) in inner_regions:
@@ -57,7 +58,7 @@ def collect_join_graphs(root: Tree, mixed: Callable[[JoinRegion], bool]) -> Tree
     return tree_of(built[id(root)])
 
 
-def _kept(root: Tree, regions: dict[int, tuple[JoinRegion, Tree]]) -> tuple[set[int], dict[int, _Inner]]:
+def _kept(root: Tree, regions: dict[int, JoinRegion]) -> tuple[set[int], dict[int, _Inner]]:
     """The nodes that become nodes of the result: all but the joins below the top of a region; and the regions of inner joins by
     their tops. A join that is shared may be below the top of one region and a top itself for another parent."""
     kept: set[int] = set()
@@ -71,7 +72,7 @@ def _kept(root: Tree, regions: dict[int, tuple[JoinRegion, Tree]]) -> tuple[set[
         if not isinstance(node, Tree):
             continue
         if id(node) in regions:
-            stack += regions[id(node)][0].leaves
+            stack += regions[id(node)].leaves
         elif _reorderable(node) is not None:
             inner_regions[id(node)] = region = _region(node)
             stack += region[0]
@@ -82,42 +83,32 @@ def _kept(root: Tree, regions: dict[int, tuple[JoinRegion, Tree]]) -> tuple[set[
 
 def left_joins_above(root: Tree) -> Tree:
     """The tree with left joins above the inner joins of their left sides; itself where there is nothing to do. Iterative."""
-    built: dict[int, Node] = {}
-    for node in postorder(root):
-        if isinstance(node, Tree):
-            inputs = tuple(built[id(child)] for child in node.inputs)
-            join = _reorderable(node)
-            same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
-            built[id(node)] = (node if same else node.with_inputs(inputs)) if join is None else _above(node, join, inputs)
-        else:
-            built[id(node)] = node
-    return tree_of(built[id(root)])
+    return map_tree(root, _above)
 
 
-def _above(node: Tree, join: Join, inputs: tuple[Node, ...]) -> Tree:
-    """An inner join over `inputs`, below those left joins of theirs whose right sides it does not read."""
+def _above(tree: Tree) -> Tree:
+    """An inner join below those left joins of its inputs whose right sides it does not read; any other operator as it is."""
+    join = _reorderable(tree)
+    if join is None:
+        return tree
     read = predicate_columns(join.predicate)
-    sides, lifted = list(inputs), list[tuple[Join, Node]]()
+    sides, lifted = list(tree.inputs), list[tuple[Join, Node]]()
     for number in (0, 1) if join.predicate else ():
         while isinstance(side := sides[number], Tree) and isinstance(left := side.op, Join) and left.kind is JoinKind.LEFT:
             if read & side.inputs[1].columns or any(s.volatile for s in left.predicate):
                 break
             lifted.append((left, side.inputs[1]))
             sides[number] = side.inputs[0]
-    if not lifted and all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
-        return node
-    result = Tree(join, tuple(sides))
+    result = tree.with_inputs(tuple(sides))
     for left, right in reversed(lifted):
         result = Tree(left, (result, right))
     return result
 
 
-def _mixed_regions(
-    root: Tree, mixed: Callable[[JoinRegion], bool], refused: list[JoinRegion]
-) -> dict[int, tuple[JoinRegion, Tree]]:
+def _mixed_regions(root: Tree, mixed: Callable[[JoinRegion], bool], refused: list[JoinRegion]) -> dict[int, JoinRegion]:
     """Maximal regions of joins that are not all inner, by their topmost join, as far as `mixed` takes them; `refused` gets the
     others."""
-    found: dict[int, tuple[JoinRegion, Tree]] = {}
+    found: dict[int, JoinRegion] = {}
     stack: list[Node] = [root]
     while stack:
         node = stack.pop()
@@ -129,7 +120,7 @@ def _mixed_regions(
             region = JoinRegion(node)
             if len(region.leaves) > 2 and not region.inner_only:
                 if mixed(region):
-                    found[id(node)] = (region, node)
+                    found[id(node)] = region
                     below = list(region.leaves)
                 else:
                     refused.append(region)

@@ -7,21 +7,22 @@ neighbours, which are then left out of what grows from there, and it only ever g
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 
 from optimizer.joins.graph import JoinGraph, Relations, subsets
-from optimizer.joins.partition.hypergraph import connected
+from optimizer.joins.partition.hypergraph import connected, skeleton
 
 TESTED_FOR_EACH = 4  # sets of a hypergraph that may be tested for each connected set of the budget
 
 
 def connected_sets(graph: JoinGraph) -> Iterator[Relations]:
     """Every connected set once; its connected subsets with the same lowest relation come before it. Edges and hyperedges."""
-    if not graph.hyperedges:
-        yield from _by_growing(graph)
-        return
-    for s in _by_growing(_skeleton(graph)):
-        if connected(graph, s):
-            yield s
+    return (
+        filter(partial(connected, graph), _by_growing(skeleton(graph, graph.hyperedges)))
+        if graph.hyperedges
+        else _by_growing(graph)
+    )
 
 
 def count_connected_sets(graph: JoinGraph, budget: int | None = None) -> int:
@@ -34,20 +35,13 @@ def count_connected_sets(graph: JoinGraph, budget: int | None = None) -> int:
         return sum(1 for _ in connected_sets(graph))
     if any(1 << graph.neighbours(1 << i).bit_count() > budget for i in range(graph.n)):
         return budget + 1  # one relation, with any of its neighbours
-    number = 0
     if not graph.hyperedges:
-        for _ in _by_growing(graph):
-            number += 1
-            if number > budget:
-                break
-        return number
-    for tested, s in enumerate(_by_growing(_skeleton(graph))):
-        if tested >= TESTED_FOR_EACH * budget:
+        return sum(1 for _ in islice(_by_growing(graph), budget + 1))
+    number = 0
+    for tested, s in enumerate(_by_growing(skeleton(graph, graph.hyperedges))):
+        number += connected(graph, s)
+        if number > budget or tested >= TESTED_FOR_EACH * budget:
             return budget + 1
-        if connected(graph, s):
-            number += 1
-            if number > budget:
-                break
     return number
 
 
@@ -80,9 +74,3 @@ def _by_growing(graph: JoinGraph) -> Iterator[Relations]:
     for i in reversed(range(graph.n)):
         yield 1 << i
         yield from supersets(graph, 1 << i, (1 << i) - 1)
-
-
-def _skeleton(graph: JoinGraph) -> JoinGraph:
-    """A simple graph in which every connected set of `graph` is connected: see `partition.hypergraph`."""
-    ends = [((u & -u).bit_length() - 1, (v & -v).bit_length() - 1) for u, v in graph.hyperedges]
-    return JoinGraph(graph.n, graph.edges() + ends)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from optimizer.joins.blocks import BlockProblem
+from optimizer.joins.blocks import BlockProblem, graph_of_blocks
 from optimizer.joins.costing import JoinCosting, Ordered
 from optimizer.joins.cross_products import Part, leaf_part
 from optimizer.joins.graph import JoinGraph, Relations, bits
@@ -45,15 +45,8 @@ class Problems:
         self._blocks: dict[Relations, list[Relations]] = {}
         self._graphs: dict[Relations, JoinGraph] = {}
         for s in (*forced.sets, graph.all):
-            blocks = self._blocks[s] = forced.blocks(s)
-            home = {low: number for number, block in enumerate(blocks) for low in bits(block)}
-            edges = {
-                (number, home[low])
-                for number, block in enumerate(blocks)
-                for low in bits(graph.neighbours(block) & s)
-                if number < home[low]
-            }
-            self._graphs[s] = JoinGraph(len(blocks), sorted(edges))
+            self._blocks[s] = forced.blocks(s)
+            self._graphs[s] = graph_of_blocks(graph, self._blocks[s])
 
     @property
     def graphs(self) -> list[JoinGraph]:

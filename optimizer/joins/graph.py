@@ -33,6 +33,11 @@ def subsets(s: Relations) -> Iterator[Relations]:
         yield part
 
 
+def one_by_one_splits(s: Relations, parts: Iterable[Relations]) -> list[Relations]:
+    """Of splits of `s`, each as one of the two parts, those with a single relation in one of them."""
+    return [a for a in parts if not a & (a - 1) or not (s ^ a) & ((s ^ a) - 1)]
+
+
 def union_over(s: Relations, sets: Sequence[int]) -> int:
     """The union of what each relation of a set has in `sets`."""
     found = 0
@@ -59,7 +64,7 @@ class Index:
 
     def __init__(self) -> None:
         self.connected: dict[Relations, bool] = {}
-        self.skeletons: dict[int, JoinGraph] = {}  # by the hyperedges in it, as a set of their numbers
+        self.skeletons: dict[tuple[tuple[Relations, Relations], ...], JoinGraph] = {}  # by the hyperedges in it
 
 
 class JoinGraph:
@@ -162,13 +167,6 @@ def star(n: int) -> JoinGraph:
 
 def clique(n: int) -> JoinGraph:
     return JoinGraph(n, [(i, j) for i in range(n) for j in range(i + 1, n)])
-
-
-SHAPES = {"chain": chain, "cycle": cycle, "star": star, "clique": clique}
-
-
-def shape(name: str, n: int) -> JoinGraph:
-    return SHAPES[name](n)
 
 
 JoinTree = int | tuple["JoinTree", "JoinTree"]  # a relation number, or two joined trees

@@ -18,6 +18,7 @@ orders, one for each first relation. That is a heuristic, as is the order for a 
 from __future__ import annotations
 
 from math import exp, expm1, inf, log, log1p
+from operator import attrgetter
 from sys import float_info
 from typing import NamedTuple
 
@@ -146,15 +147,7 @@ def _parents_first(tree: list[list[int]]) -> list[tuple[int, int]]:
 
 def _merged(chains: list[tuple[_Module, ...]]) -> list[_Module]:
     """Chains of ascending rank as one; the sort is stable, so equal ranks keep the order within their chain."""
-    if len(chains) == 1:
-        return list(chains[0])
-    modules = [module for chain in chains for module in chain]
-    modules.sort(key=_rank_of)
-    return modules
-
-
-def _rank_of(module: _Module) -> Rank:
-    return module.rank
+    return sorted((module for chain in chains for module in chain), key=attrgetter("rank"))
 
 
 def _flat(modules: list[_Module]) -> list[int]:

@@ -12,7 +12,7 @@ from optimizer.algebra.scalar_trees import walk
 from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.joins.costing import JoinCosting, Ordered
 from optimizer.joins.forced import Forced, Problems
-from optimizer.joins.graph import JoinGraph, Relations, bits
+from optimizer.joins.graph import JoinGraph, Relations, bits, one_by_one_splits
 
 
 class Conjunct(NamedTuple):
@@ -99,9 +99,7 @@ def splitter(
         parts = region.splits(s, partition)
         if in_order:
             parts.sort()
-        if left_deep:
-            return [a for a in parts if not a & (a - 1) or not (s ^ a) & ((s ^ a) - 1)]
-        return parts
+        return one_by_one_splits(s, parts) if left_deep else parts
 
     return splits
 

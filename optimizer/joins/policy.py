@@ -56,13 +56,6 @@ def choice_of(region: InnerRegion, settings: Settings) -> Choice:
     """How a region is enumerated; under a forced order, how the hardest of its problems is."""
     if settings.enumeration != "adaptive":
         return Choice(Enumeration.EXACT, f"enumeration {settings.enumeration}")
-    choices = [
-        choose(
-            graph,
-            exact_below=settings.exact_below,
-            csgs=min(settings.exact_sets, TASKS_SETS),
-            linearized_up_to=settings.linearized_up_to,
-        )
-        for graph in region.graphs
-    ]
+    most_sets = min(settings.exact_sets, TASKS_SETS)
+    choices = [choose(graph, settings.exact_below, most_sets, settings.linearized_up_to) for graph in region.graphs]
     return next((choice for choice in choices if choice.enumeration is not Enumeration.EXACT), choices[0])

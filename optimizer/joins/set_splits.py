@@ -7,14 +7,16 @@ way, a complete block of p relations in 2^(p-1) - 1, and only other blocks need 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from optimizer.joins.graph import JoinGraph, Relations
-from optimizer.joins.partition.blocks import find_blocks
+from optimizer.joins.graph import Blocks, JoinGraph, Relations
+from optimizer.joins.partition.blocks import blocks_of
 from optimizer.joins.partition.min_cut_branch import branch
 
 Sets: TypeAlias = npt.NDArray[np.int64]
@@ -95,9 +97,8 @@ _remembered: dict[tuple[tuple[Relations, ...], bool, int], SetSplits | None] = {
 
 
 def _find(graph: JoinGraph, left_deep: bool, most_sets: int, late: Callable[[], bool]) -> SetSplits | None:
-    find_blocks(graph)
-    assert graph.blocks is not None
-    largest = max((len(sides) for sides in graph.blocks[1]), default=0)  # relations that are all joined with each other
+    blocks = blocks_of(graph)
+    largest = max(map(len, blocks.complete), default=0)  # relations that are all joined with each other
     if not left_deep and (3**largest - 2 ** (largest + 1) + 1) // 2 > MOST_SPLITS:
         return None
     by_size = _connected_sets(graph, most_sets)
@@ -109,7 +110,7 @@ def _find(graph: JoinGraph, left_deep: bool, most_sets: int, late: Callable[[], 
         position = np.zeros(1 << graph.n, dtype=np.int32)
         position[sets] = np.arange(len(sets), dtype=np.int32)
     result = SetSplits(sets, [], position)
-    cutters = _cutters(graph)
+    cutters = _cutters(graph, blocks)
     first = graph.n
     for level in by_size[1:]:
         if late():
@@ -159,67 +160,47 @@ def _connected_sets(graph: JoinGraph, most: int) -> list[Sets] | None:
 Found: TypeAlias = Iterator[tuple[npt.NDArray[np.int64], Sets]]  # rows of a level, and one part of a split of each
 
 
-class _Bridge:
-    """A block of two relations: it is cut between them."""
-
-    def __init__(self, ends: Relations, side: Relations) -> None:
-        self._ends, self._side = ends, side
-
-    def __call__(self, level: Sets) -> Found:
-        rows = np.flatnonzero(level & self._ends == self._ends)
-        yield rows, level[rows] & self._side
+def _cut_bridge(ends: Relations, side: Relations, level: Sets) -> Found:
+    """A block of two relations is cut between them."""
+    rows = np.flatnonzero(level & ends == ends)
+    yield rows, level[rows] & side
 
 
-class _Complete:
+def _cut_complete(sides: Sets, level: Sets) -> Found:
     """A block in which any two relations are joined: its part of a set is split into any two."""
-
-    def __init__(self, sides: tuple[Relations, ...]) -> None:
-        self._sides = np.array(sides, dtype=np.int64)
-
-    def __call__(self, level: Sets) -> Found:
-        present = level[:, None] & self._sides[None, :] != 0
-        sizes = present.sum(axis=1)
-        for size in range(2, len(self._sides) + 1):
-            rows = np.flatnonzero(sizes == size)
-            if len(rows):
-                pieces = self._sides[np.nonzero(present[rows])[1]].reshape(len(rows), size)
-                parts = pieces[:, :1]
-                for i in range(1, size):
-                    parts = np.concatenate([parts, parts | pieces[:, i : i + 1]], axis=1)
-                parts = parts[:, :-1] & level[rows][:, None]  # the last is the whole
-                yield np.repeat(rows, parts.shape[1]), parts.ravel()
+    present = level[:, None] & sides[None, :] != 0
+    sizes = present.sum(axis=1)
+    for size in range(2, len(sides) + 1):
+        rows = np.flatnonzero(sizes == size)
+        if len(rows):
+            pieces = sides[np.nonzero(present[rows])[1]].reshape(len(rows), size)
+            parts = pieces[:, :1]
+            for i in range(1, size):
+                parts = np.concatenate([parts, parts | pieces[:, i : i + 1]], axis=1)
+            parts = parts[:, :-1] & level[rows][:, None]  # the last is the whole
+            yield np.repeat(rows, parts.shape[1]), parts.ravel()
 
 
-class _Other:
+def _cut_other(
+    adjacency: tuple[Relations, ...], block: Relations, sides: Sequence[tuple[Relations, Relations]], level: Sets
+) -> Found:
     """Any other block: the splits of each part of it that is met are found once."""
-
-    def __init__(self, graph: JoinGraph, relations: Relations, sides: tuple[tuple[Relations, Relations], ...]) -> None:
-        self._adjacency, self._relations = graph.adjacency, relations
-        self._hanging = [(v, side) for v, side in sides if side != v]
-
-    def __call__(self, level: Sets) -> Found:
-        inner, number = np.unique(level & self._relations, return_inverse=True)
-        flat: list[Relations] = []
-        counts = []
-        for part in inner.tolist():
-            found = branch(self._adjacency, part) if part & (part - 1) else []
-            flat += found
-            counts.append(len(found))
-        cuts, sizes = np.array(flat, dtype=np.int64), np.array(counts, dtype=np.int64)
-        for v, side in self._hanging:
+    inner, number = np.unique(level & block, return_inverse=True)
+    splits = [branch(adjacency, part) if part & (part - 1) else [] for part in inner.tolist()]
+    cuts, sizes = np.array(list(chain(*splits)), dtype=np.int64), np.array(list(map(len, splits)), dtype=np.int64)
+    for v, side in sides:
+        if side != v:
             cuts = np.where(cuts & v, cuts | side, cuts)
-        own = sizes[number]
-        rows = np.repeat(np.arange(len(level)), own)
-        offsets = np.cumsum(sizes) - sizes
-        within = np.arange(len(rows)) - np.repeat(np.cumsum(own) - own, own)
-        yield rows, cuts[np.repeat(offsets[number], own) + within] & level[rows]
+    own = sizes[number]
+    rows = np.repeat(np.arange(len(level)), own)
+    offsets = np.cumsum(sizes) - sizes
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(own) - own, own)
+    yield rows, cuts[np.repeat(offsets[number], own) + within] & level[rows]
 
 
-def _cutters(graph: JoinGraph) -> list[_Bridge | _Complete | _Other]:
-    assert graph.blocks is not None
-    bridges, complete, others = graph.blocks
+def _cutters(graph: JoinGraph, blocks: Blocks) -> list[Callable[[Sets], Found]]:
     return [
-        *(_Bridge(ends, side) for ends, side in bridges),
-        *(_Complete(sides) for sides in complete),
-        *(_Other(graph, relations, sides) for relations, sides in others),
+        *(partial(_cut_bridge, ends, side) for ends, side in blocks.bridges),
+        *(partial(_cut_complete, np.array(sides, dtype=np.int64)) for sides in blocks.complete),
+        *(partial(_cut_other, graph.adjacency, relations, sides) for relations, sides in blocks.others),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optimizer.joins.costing import JoinCosting
 from optimizer.joins.cross_products import Part
-from optimizer.joins.graph import JoinGraph, JoinTree, Relations
+from optimizer.joins.graph import JoinGraph, JoinTree, Relations, folded, parts_of
 
 
 class ShrinkingTree:
@@ -26,22 +26,17 @@ class ShrinkingTree:
         self._local: list[float] = []
         self._children: list[tuple[int, int] | None] = []
         self._parent: list[int] = []
-        made: list[int] = []
-        stack: list[tuple[JoinTree, bool]] = [(tree, False)]
-        while stack:
-            node, ready = stack.pop()
-            if isinstance(node, int):
-                made.append(self._add(1 << node, node, costing.leaf(node), None))
-            elif ready:
-                right, left = made.pop(), made.pop()
-                a, b = self.relations[left], self.relations[right]
-                number = self._add(a | b, node, costing.join(a, b), (left, right))
-                made.append(number)
-                if graph.joined(a, b) and all(isinstance(self.trees[i], int) or i in self.open for i in (left, right)):
-                    self.open.add(number)
-            else:
-                stack += [(node, True), (node[1], False), (node[0], False)]
-        self.root = made[0]
+
+        def join(left: int, right: int) -> int:
+            a, b = self.relations[left], self.relations[right]
+            number = self._add(a | b, (self.trees[left], self.trees[right]), costing.join(a, b), (left, right))
+            if graph.joined(a, b) and all(isinstance(self.trees[i], int) or i in self.open for i in (left, right)):
+                self.open.add(number)
+            return number
+
+        self.root = folded(
+            tree, parts_of, lambda relation: self._add(1 << relation, relation, costing.leaf(relation), None), join
+        )
 
     def _add(self, relations: Relations, tree: JoinTree, local: float, children: tuple[int, int] | None) -> int:
         number = len(self.trees)

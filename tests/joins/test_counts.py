@@ -13,10 +13,11 @@ from experiments.enumerators.dp_sub import inner_of_dp_sub
 from optimizer.joins.csg import connected_sets, count_connected_sets
 from optimizer.joins.dp_ccp import pairs
 from optimizer.joins.dp_hyp import hyper_pairs
-from optimizer.joins.graph import SHAPES, JoinGraph, Relations, chain, clique, shape, star
+from optimizer.joins.graph import JoinGraph, Relations, chain, clique, star
 from optimizer.joins.partition.min_cut_branch import min_cut_branch
 from optimizer.joins.partition.min_cut_conservative import min_cut_conservative
 from tests.joins.by_definition import grid
+from tests.joins.shapes import SHAPES
 
 SETS: dict[str, Callable[[int], int]] = {
     "chain": lambda n: n * (n + 1) // 2,
@@ -78,16 +79,16 @@ def test_the_table(name, n):
     assert sum(SIZES[name](n)) == sets
     assert inner_of_dp_sub(SIZES[name](n)) == sub
     assert inner_of_dp_size(SIZES[name](n)) == size
-    assert count_connected_sets(shape(name, n)) == sets
+    assert count_connected_sets(SHAPES[name](n)) == sets
     if number <= ENUMERABLE:
-        assert pairs_by(min_cut_branch, shape(name, n)) == number
+        assert pairs_by(min_cut_branch, SHAPES[name](n)) == number
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_closed_forms(name):
     """Up to 20 relations, as far as the pairs can be enumerated in a moment; those of `test_millions_of_pairs` take longer."""
     for n in range(3, 21):
-        graph = shape(name, n)
+        graph = SHAPES[name](n)
         if PAIRS[name](n) > 300_000:
             break
         assert sizes_of_connected_sets(graph) == SIZES[name](n)
@@ -116,7 +117,7 @@ def test_counters_of_the_oracles_in_closed_form(name):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "n"), [("star", 18), ("star", 19), ("star", 20), ("clique", 13), ("clique", 14)])
 def test_millions_of_pairs(name, n):
-    graph = shape(name, n)
+    graph = SHAPES[name](n)
     assert sum(1 for _ in pairs(graph)) == pairs_by(min_cut_branch, graph) == PAIRS[name](n)
 
 
@@ -168,7 +169,7 @@ def test_trees():
             "clique": (factorial(n) * catalan(n - 1), factorial(n)),
         }
         for name, counts in wanted.items():
-            assert _trees(shape(name, n)) == counts, f"{name} of {n}"
+            assert _trees(SHAPES[name](n)) == counts, f"{name} of {n}"
 
 
 def _trees(graph: JoinGraph) -> tuple[int, int]:

@@ -15,10 +15,11 @@ from experiments.enumerators.top_down import top_down
 from optimizer.joins.costing import COutCosting
 from optimizer.joins.dp_ccp import dp_ccp, pairs
 from optimizer.joins.dp_hyp import dp_hyp, hyper_pairs
-from optimizer.joins.graph import SHAPES, JoinGraph, chain, clique, joins_of, shape, star
+from optimizer.joins.graph import JoinGraph, chain, clique, joins_of, star
 from optimizer.joins.partition.hypergraph import hypergraph
 from optimizer.joins.partition.min_cut_branch import min_cut_branch
 from tests.joins.by_definition import Definition, HashCosting, RandomCosting, c_out, cost_of, random_graph, random_hypergraph
+from tests.joins.shapes import SHAPES
 from tests.joins.test_counts import TABLE
 
 BUSHY = {
@@ -88,7 +89,7 @@ def test_all_agree_to_the_last_bit(n):
 @pytest.mark.parametrize("name", SHAPES)
 def test_vectorized_on_the_shapes(name):
     for n in range(2, 10):
-        graph = shape(name, n)
+        graph = SHAPES[name](n)
         for cross_products in (False, True):
             for costing in (c_out(graph, n), c_out(graph, n, HashCosting)):
                 found = dp_vectorized(graph, costing, cross_products=cross_products)
@@ -113,7 +114,7 @@ def test_vectorized_asks_a_batch_costing_for_whole_arrays():
 @pytest.mark.parametrize("name", SHAPES)
 def test_counters(name):
     for n in (5, 10):
-        graph = shape(name, n)
+        graph = SHAPES[name](n)
         _, number, sub, size = TABLE[name, n]
         costing = c_out(graph, n)
         by_size, by_sub, by_pair = dp_size(graph, costing), dp_sub(graph, costing), dp_ccp(graph, costing)

@@ -9,7 +9,7 @@ import pytest
 
 from optimizer.joins.costing import COutCosting, JoinCosting, Ordered
 from optimizer.joins.goo_dp import goo_dp
-from optimizer.joins.graph import SHAPES, JoinGraph, chain, clique, cycle, shape, star
+from optimizer.joins.graph import JoinGraph, chain, clique, cycle, star
 from optimizer.joins.greedy import greedy
 from optimizer.joins.ikkbz import _rank, component_orders, ikkbz
 from optimizer.joins.linearized import best_of_intervals, linearized
@@ -22,6 +22,7 @@ from tests.joins.random_costs import (
     cost_of,
     random_c_out,
 )
+from tests.joins.shapes import SHAPES
 
 HEURISTICS = [greedy, ikkbz, linearized, goo_dp]
 
@@ -211,7 +212,7 @@ def test_quality_on_chains_trees_and_cycles() -> None:
 @pytest.mark.parametrize("n", [100, 200])
 @pytest.mark.parametrize("name", SHAPES)
 def test_large_graphs(name: str, n: int) -> None:
-    graph = shape(name, n)
+    graph = SHAPES[name](n)
     costing = HashJoinCosting(FastCOut(random_c_out(graph, Random(n))))
     found = {heuristic.__name__: heuristic(graph, costing) for heuristic in HEURISTICS if n == 100 or heuristic is not linearized}
     for one in found.values():

@@ -10,7 +10,7 @@ import pytest
 
 from optimizer.joins.graph import JoinGraph, Relations, bits, chain, clique, cycle, star
 from optimizer.joins.partition import PARTITIONERS
-from optimizer.joins.partition.blocks import find_blocks
+from optimizer.joins.partition.blocks import blocks_of
 from optimizer.joins.partition.hypergraph import connected, hypergraph
 from optimizer.joins.partition.min_cut_branch import MAX_DEPTH, branch, min_cut_branch
 from optimizer.joins.partition.min_cut_conservative import conservative, min_cut_conservative
@@ -31,7 +31,7 @@ ALL: dict[str, Split] = {
 def check(graph: JoinGraph, sets: list[Relations] | None = None) -> int:
     """Compare every partitioner with the definition; how many pairs there are."""
     definition = Definition(graph)
-    find_blocks(graph)
+    blocks_of(graph)
     total = 0
     for s in sets or sorted(definition.connected):
         wanted = definition.pairs(s)

@@ -28,10 +28,7 @@ def by_blocks(graph: JoinGraph, s: Relations, within: Partitioner) -> list[Relat
     `s` is connected by simple edges; a single relation has no partition. `within` does the same without regard to blocks, in
     another order.
     """
-    if graph.blocks is None:
-        find_blocks(graph)
-        assert graph.blocks is not None
-    bridges, complete, others = graph.blocks
+    bridges, complete, others = graph.blocks or blocks_of(graph)
     lowest = s & -s
     parts = [part if (part := s & side) & lowest else s ^ part for ends, side in bridges if s & ends == ends]
     for sides in complete:
@@ -68,8 +65,10 @@ def _with_sides(
     return parts
 
 
-def find_blocks(graph: JoinGraph) -> None:
-    """The blocks by simple edges, into `graph.blocks`."""
+def blocks_of(graph: JoinGraph) -> Blocks:
+    """The blocks by simple edges, found once."""
+    if graph.blocks is not None:
+        return graph.blocks
     bridges: list[tuple[Relations, Relations]] = []
     complete: list[tuple[Relations, ...]] = []
     others: list[tuple[Relations, tuple[tuple[Relations, Relations], ...]]] = []
@@ -83,6 +82,7 @@ def find_blocks(graph: JoinGraph) -> None:
             else:
                 others.append((block, tuple(sides)))
     graph.blocks = Blocks(tuple(sorted(bridges)), tuple(sorted(complete)), tuple(sorted(others)))
+    return graph.blocks
 
 
 def _cut(graph: JoinGraph, component: Relations) -> list[Relations]:

@@ -15,6 +15,8 @@ Source of the idea: Fender and Moerkotte, Top Down Plan Generation: From Theory 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from optimizer.joins.graph import Index, JoinGraph, Relations
 from optimizer.joins.partition.blocks import by_blocks
 from optimizer.joins.partition.min_cut_conservative import conservative
@@ -36,11 +38,11 @@ def hypergraph(graph: JoinGraph, s: Relations) -> list[Relations]:
     if not graph.hyperedges:
         return by_blocks(graph, s, conservative)
     index = graph.index or _new_index(graph)
-    active = 0
-    for number, (u, v) in enumerate(graph.hyperedges):
-        if not (u | v) & ~s:
-            active |= 1 << number
-    candidates = by_blocks(index.skeletons.get(active) or _new_skeleton(graph, index, active), s, conservative)
+    active = tuple([(u, v) for u, v in graph.hyperedges if not (u | v) & ~s])
+    simple = index.skeletons.get(active)
+    if simple is None:
+        simple = index.skeletons[active] = skeleton(graph, active)
+    candidates = by_blocks(simple, s, conservative)
     known = index.connected
     parts = []
     for part in candidates:
@@ -59,13 +61,9 @@ def _new_index(graph: JoinGraph) -> Index:
     return graph.index
 
 
-def _new_skeleton(graph: JoinGraph, index: Index, active: int) -> JoinGraph:
-    edges = graph.edges()
-    for number, (u, v) in enumerate(graph.hyperedges):
-        if active >> number & 1:
-            edges.append(((u & -u).bit_length() - 1, (v & -v).bit_length() - 1))
-    skeleton = index.skeletons[active] = JoinGraph(graph.n, edges)
-    return skeleton
+def skeleton(graph: JoinGraph, hyperedges: Sequence[tuple[Relations, Relations]]) -> JoinGraph:
+    """The simple graph of its edges and of those that stand for some of its hyperedges."""
+    return JoinGraph(graph.n, graph.edges(), [(u & -u, v & -v) for u, v in hyperedges])
 
 
 def _is_connected(graph: JoinGraph, index: Index, s: Relations) -> bool:

@@ -22,7 +22,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.graph import Relations
-from optimizer.joins.inner import InnerRegion, inner_region
+from optimizer.joins.inner import InnerRegion, inner_region, splitter
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.rules.interface import RuleContext, TransformationRule, node
 
@@ -51,11 +51,8 @@ class PartitionJoins(TransformationRule):
 
 def splits(region: InnerRegion, context: RuleContext) -> list[Relations]:
     """The splits of the whole region that the settings allow, each as the part with relation 0, in one order."""
-    everything = region.graph.all
-    parts = sorted(region.splits(everything, context.partition or PARTITIONERS[context.settings.partitioner]))
-    if context.settings.enumeration == "left_deep":
-        return [a for a in parts if a.bit_count() == 1 or (everything ^ a).bit_count() == 1]
-    return parts
+    partition = context.partition or PARTITIONERS[context.settings.partitioner]
+    return splitter(region, partition, context.settings.enumeration == "left_deep", in_order=True)(region.graph.all)
 
 
 def part(region: InnerRegion, s: Relations, leaves: Sequence[Node]) -> Node:

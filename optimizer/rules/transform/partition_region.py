@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.trees import Leaf, Node, Tree, postorder
-from optimizer.joins.graph import Relations, bits
+from optimizer.joins.graph import Relations, bits, one_by_one_splits
 from optimizer.joins.region import JoinRegion
 from optimizer.rules.interface import RuleContext, TransformationRule, node
 
@@ -45,7 +45,7 @@ class PartitionRegion(TransformationRule):
                 found: list[Tree] = []
                 splits = region.splits(s)
                 if context.settings.enumeration == "left_deep":  # as far as the kinds of joins leave such trees
-                    splits = [a for a in splits if not a & (a - 1) or not (s ^ a) & ((s ^ a) - 1)] or splits
+                    splits = one_by_one_splits(s, splits) or splits
                 for a in splits:
                     b = s ^ a
                     for left, right in ((a, b), (b, a)):
