@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from random import Random
+from typing import TypeVar
 
 from optimizer.rules.enforce import partial_sort, sort
 from optimizer.rules.implement.aggregate_to_hash_aggregate import AggregateToHashAggregate
@@ -104,6 +105,8 @@ IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
     RecursionToRecurse(),
 )
 
+R = TypeVar("R", bound=Rule)
+
 ENFORCERS = (sort.name, partial_sort.name)
 
 
@@ -114,20 +117,14 @@ def rule_set(
 ) -> RuleSet:
     """The rules that `settings` leave on, by promise, or in random order when `rule_order` seeds one."""
 
-    def ordered(rules: Sequence[Rule]) -> list[Rule]:
-        kept = [rule for rule in rules if rule.name not in settings.disable and _used(rule, settings)]
+    def ordered(rules: Iterable[R]) -> tuple[R, ...]:
+        kept = [rule for rule in rules if rule.name not in settings.disable]
         if settings.rule_order:
             Random(settings.rule_order).shuffle(kept)
-            return kept
-        return sorted(kept, key=lambda rule: -rule.promise)
+        else:
+            kept.sort(key=lambda rule: -rule.promise)
+        return tuple(kept)
 
-    return RuleSet(
-        tuple(rule for rule in ordered(transformations) if isinstance(rule, TransformationRule)),
-        tuple(rule for rule in ordered(implementations) if isinstance(rule, ImplementationRule)),
-        tuple(name for name in ENFORCERS if name not in settings.disable),
-        settings.enumeration,
-    )
-
-
-def _used(rule: Rule, settings: Settings) -> bool:
-    return not isinstance(rule, TransformationRule) or not rule.unused(settings)
+    used = (rule for rule in transformations if not rule.unused(settings))
+    enforcers = tuple(name for name in ENFORCERS if name not in settings.disable)
+    return RuleSet(ordered(used), ordered(implementations), enforcers, settings.enumeration)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from optimizer.algebra.physical import PhysicalOperator, Sort
+from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import TraitSet
 from optimizer.rules.enforce import partial_sort, sort
@@ -25,10 +25,9 @@ def enforcers(required: TraitSet, offers: Sequence[TraitSet], props: LogicalProp
     `enabled` names the enforcers that may be used. Each move needs strictly weaker traits than it delivers, so no chain of
     moves comes back to where it began.
     """
-    moves = []
+    moves: list[Move] = []
     if sort.name in enabled and (sorting := sort.enforce(required)) is not None:
         op, needs = sorting
-        assert isinstance(op, Sort)
         moves.append(Move(op, needs, TraitSet(op.order)))
     if partial_sort.name in enabled:
         moves += [Move(op, needs, required) for op, needs in partial_sort.enforce(required, offers, props)]

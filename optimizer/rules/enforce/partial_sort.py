@@ -14,12 +14,13 @@ group begins with, for a grouping also together with each of the parts. Each par
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from optimizer.algebra.columns import ColumnSet, column_ids, column_set
 from optimizer.algebra.physical import PartialSort, PhysicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import TraitSet, group_order, grouped
+from optimizer.joins.graph import subsets
 
 name = "partial_sort"
 
@@ -60,7 +61,7 @@ def _groupings(
 ) -> tuple[tuple[PhysicalOperator, TraitSet], ...]:
     target = props.closure(columns)
     if columns.bit_count() <= ALL_PARTS:
-        own = list(_proper_parts(columns))
+        own = list(subsets(columns))[-2::-1]  # but not all of them
     else:
         own = [1 << c for c in column_ids(columns)]
     parts, leads = dict.fromkeys(own), [0]
@@ -83,11 +84,3 @@ def _groupings(
             if rest:
                 moves[known] = PartialSort.within(part, group_order(rest), props), grouped(part)
     return tuple(moves.values())
-
-
-def _proper_parts(columns: ColumnSet) -> Iterator[ColumnSet]:
-    """Its subsets but none and all."""
-    part = (columns - 1) & columns
-    while part:
-        yield part
-        part = (part - 1) & columns

@@ -7,13 +7,13 @@ order of their ids.
 
 from __future__ import annotations
 
-from optimizer.algebra.physical import PhysicalOperator, Sort
+from optimizer.algebra.physical import Sort
 from optimizer.algebra.traits import ANY, TraitSet, group_order
 
 name = "sort"
 
 
-def enforce(required: TraitSet) -> tuple[PhysicalOperator, TraitSet] | None:
+def enforce(required: TraitSet) -> tuple[Sort, TraitSet] | None:
     """The operator that adds `required`, and the weaker traits it needs of its input; None when nothing is required."""
     if required == ANY:
         return None

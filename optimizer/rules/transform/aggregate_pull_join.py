@@ -51,7 +51,9 @@ class AggregatePullJoin(TransformationRule):
                 if above and (not here or any(s.volatile or s.raises for s in predicate)):
                     return ()
                 if (not beside or b.props.keys) and may_join_first(aggregate, a, here, beside, context):
-                    return (filtered(above, Tree(widened(aggregate, beside), (Tree(join.with_predicate(here), (a, b)),))),)
+                    wider = tuple(column_ids(column_set(aggregate.keys) | beside))
+                    joined = Tree(join.with_predicate(here), (a, b))
+                    return (filtered(above, Tree(Aggregate(wider, aggregate.aggregates), (joined,))),)
         return ()
 
 
@@ -72,8 +74,3 @@ def may_join_first(aggregate: Aggregate, a: Node, predicate: Predicate, beside: 
     if read & results(aggregate) or (results(aggregate) | column_set(aggregate.keys)) & context.columns.derived_ids:
         return False
     return all(has_one_form(context.columns[id].type) for id in column_ids(beside | read & a.columns))
-
-
-def widened(aggregate: Aggregate, beside: ColumnSet) -> Aggregate:
-    """The aggregate by its keys and the columns `beside`."""
-    return Aggregate(tuple(column_ids(column_set(aggregate.keys) | beside)), aggregate.aggregates)

@@ -15,25 +15,13 @@ Source  Rao et al., TODS 2004 (antijoins); Moerkotte, Fender and Eich, SIGMOD 20
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import RuleContext, TransformationRule, join_over_join
-from optimizer.rules.transform.regrouping import may_go_down
+from optimizer.rules.interface import join_over_join
+from optimizer.rules.transform.join_exchange_left import JoinExchangeLeft
 
 _MOVABLE = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
 
 
-class JoinExchangeSemi(TransformationRule):
+class JoinExchangeSemi(JoinExchangeLeft):
     name = "join_exchange_semi"
     pattern = join_over_join(*((a, b) for a in _MOVABLE for b in _MOVABLE if a.left_only or b.left_only))
-    expands = "small"
-
-    def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
-        match bound:
-            case Tree(Join(upper, q), (Tree(Join(lower, p), (a, b)), c)):
-                if may_go_down(q, a, c, context) and not any(s.volatile for s in p):
-                    return (Tree(Join(lower, p), (Tree(Join(upper, q), (a, c)), b)),)
-        return ()

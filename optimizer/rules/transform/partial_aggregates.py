@@ -109,7 +109,7 @@ class TwoSteps:
     def upper(self, below: Tree) -> Tree:
         """The final step over `below`, with the columns of the one-step aggregate."""
         final = Tree(Aggregate(self.keys, tuple(self._finals.values())), (below,))
-        if not any(not isinstance(item.value, ColumnRef) for item in self._results):
+        if all(isinstance(item.value, ColumnRef) for item in self._results):
             return final
         return Tree(Project((*passed(self.keys, self.context.columns), *self._results)), (final,))
 

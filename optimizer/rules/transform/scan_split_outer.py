@@ -31,10 +31,8 @@ class ScanSplitOuter(TransformationRule):
     pattern = node(Scan, where=_reads_outer)
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
-        match bound.op:
-            case Scan(predicate=predicate, limit=None) as scan:
-                above = tuple(c for c in predicate if c.outer or c.raises or c.volatile)
-                if any(c.outer for c in above):
-                    kept = tuple(c for c in predicate if not (c.outer or c.raises or c.volatile))
-                    return (Tree(Filter(above), (Tree(replace(scan, predicate=kept)),)),)
-        return ()
+        scan = bound.op
+        assert isinstance(scan, Scan)
+        above = tuple(c for c in scan.predicate if c.outer or c.raises or c.volatile)
+        kept = tuple(c for c in scan.predicate if c not in above)
+        return (Tree(Filter(above), (Tree(replace(scan, predicate=kept)),)),)

@@ -23,7 +23,7 @@ from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import equated, predicate_columns
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import RuleContext
-from optimizer.rules.transform.semi_join_to_inner_on_key import SemiJoinToInner, only
+from optimizer.rules.transform.semi_join_to_inner_on_key import SemiJoinToInner, joined
 
 
 class SemiJoinToInnerOnDistinct(SemiJoinToInner):
@@ -35,5 +35,5 @@ class SemiJoinToInnerOnDistinct(SemiJoinToInner):
                 keys = equated(p, a.columns, b.columns)
                 if keys and predicate_columns(p) & b.columns == keys and not b.props.unique_on(keys):
                     distinct = Tree(Aggregate(tuple(column_ids(keys)), ()), (b,))
-                    return (only(a.columns, Tree(Join(JoinKind.INNER, p), (a, distinct)), context),)
+                    return (joined(p, a, distinct, context),)
         return ()

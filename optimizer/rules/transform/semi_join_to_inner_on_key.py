@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimizer.algebra.building import passed
-from optimizer.algebra.columns import ColumnSet, column_ids
+from optimizer.algebra.building import passed_all
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Project
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import equated
-from optimizer.algebra.trees import Tree
+from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
 from optimizer.rules.transform.partition_region import PartitionRegion
 
@@ -49,11 +49,10 @@ class SemiJoinToInnerOnKey(SemiJoinToInner):
         match bound:
             case Tree(Join(JoinKind.SEMI, p), (a, b)) if not (context.settings.join_order or any(s.volatile for s in p)):
                 if b.props.unique_on(equated(p, a.columns, b.columns)):
-                    return (only(a.columns, Tree(Join(JoinKind.INNER, p), (a, b)), context),)
+                    return (joined(p, a, b, context),)
         return ()
 
 
-def only(columns: ColumnSet, tree: Tree, context: RuleContext) -> Tree:
-    """`tree` without the columns outside `columns`."""
-    items = passed(column_ids(columns), context.columns)
-    return Tree(Project(items), (tree,))
+def joined(predicate: Predicate, a: Node, b: Node, context: RuleContext) -> Tree:
+    """The columns of `a` in its inner join with `b`."""
+    return Tree(Project(passed_all(a, context.columns)), (Tree(Join(JoinKind.INNER, predicate), (a, b)),))
