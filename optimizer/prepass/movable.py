@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 
 from optimizer.algebra.building import filtered, tree_of
-from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.columns import ColumnId, ColumnSet
 from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.logical import Filter
+from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalar_trees import as_outer
-from optimizer.algebra.scalars import Predicate, Scalar
+from optimizer.algebra.scalar_trees import as_outer, walk
+from optimizer.algebra.scalars import ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Tree
 
 
-def over(predicate: Predicate, columns: ColumnSet) -> tuple[Predicate, Predicate]:
-    """The conjuncts that stay, and those over nothing but `columns` that may move: not volatile, unable to raise."""
+def over(predicate: Predicate, columns: ColumnSet, not_null: ColumnSet | None = None) -> tuple[Predicate, Predicate]:
+    """The conjuncts that stay, and those over nothing but `columns` that may move: not volatile, unable to raise, and, with
+    `not_null`, never NULL where those columns are not. Parts of a predicate are predicates."""
     above: list[Scalar] = []
     below: list[Scalar] = []
     for conjunct in predicate:
         moves = not (conjunct.columns & ~columns or conjunct.volatile or conjunct.raises)
+        if moves and not_null is not None:
+            moves = is_not_null(conjunct, not_null)
         (below if moves else above).append(conjunct)
     return tuple(above), tuple(below)
 
@@ -47,6 +52,12 @@ def filter_lowered(bound: Tree, below: Callable[[Scalar], Scalar | None]) -> Tre
 def congruent_over(columns: ColumnSet) -> Callable[[Scalar], Scalar | None]:
     """For `lowered`: conjuncts over these columns alone that give equal results for equal values move as they are."""
     return lambda conjunct: conjunct if not conjunct.columns & ~columns and is_congruent(conjunct) else None
+
+
+def repeats(readers: Iterable[Scalar], values: Mapping[ColumnId, Scalar]) -> bool:
+    """Whether something is computed more than once where `values` take the places of columns in `readers`."""
+    uses = Counter(s.id for reader in readers for s in walk(reader) if isinstance(s, ColumnRef))
+    return any(times > 1 and not isinstance(values[id], ColumnRef | Literal) for id, times in uses.items())
 
 
 def for_row(predicate: Predicate, columns: ColumnSet) -> Predicate:

@@ -10,13 +10,13 @@ Guards  no volatile item is read; a computed item that is read more than once is
 
 from __future__ import annotations
 
-from collections import Counter
-
+from optimizer.algebra.columns import column_ids
 from optimizer.algebra.logical import Aggregate, Project
 from optimizer.algebra.rebuild import map_scalars
-from optimizer.algebra.scalar_trees import substitute, walk
-from optimizer.algebra.scalars import ColumnRef, Literal
+from optimizer.algebra.scalar_trees import substitute
+from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.trees import Tree
+from optimizer.prepass.movable import repeats
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -26,13 +26,12 @@ class AggregateMergeProject(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Aggregate(keys, items) as aggregate, (Tree(Project(computed), (below,)),)):
+            case Tree(Aggregate(keys) as aggregate, (Tree(Project(computed), (below,)),)):
                 values = dict(computed)
                 if not all(isinstance(passed := values[key], ColumnRef) and passed.id == key for key in keys):
                     return None
-                uses = Counter(s.id for item in items for s in walk(item.call) if isinstance(s, ColumnRef))
-                for id, times in uses.items():
-                    if values[id].volatile or (times > 1 and not isinstance(values[id], ColumnRef | Literal)):
-                        return None
+                calls = aggregate.scalars()
+                if repeats(calls, values) or any(values[id].volatile for call in calls for id in column_ids(call.columns)):
+                    return None
                 return Tree(map_scalars(aggregate, lambda call: substitute(call, values)), (below,))
         return None

@@ -17,7 +17,6 @@ from __future__ import annotations
 from optimizer.algebra.building import filtered
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Apply
-from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import for_row, over
@@ -30,18 +29,13 @@ class ApplyPushCondition(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Apply(kind, (_, *_) as predicate, mark), (left, right)):
-                here: Predicate = tuple(predicate)
+            case Tree(Apply(kind, here, mark), (left, right)) if here:
                 on_left: Predicate = ()
                 if kind in (JoinKind.INNER, JoinKind.SEMI):
                     here, on_left = over(here, left.columns)
-                here, on_right = over(here, left.columns | right.columns)
-                if kind is JoinKind.MARK:
-                    known = left.props.not_null | right.props.not_null
-                    here += tuple(s for s in on_right if not is_not_null(s, known))
-                    on_right = tuple(s for s in on_right if is_not_null(s, known))
-                if not on_left and not on_right:
-                    return None
-                inputs = filtered(on_left, left), filtered(for_row(on_right, left.columns), right)
-                return Tree(Apply(kind, tuple(s for s in predicate if s in here), mark), inputs)
+                known = left.props.not_null | right.props.not_null if kind is JoinKind.MARK else None
+                here, on_right = over(here, left.columns | right.columns, known)
+                if on_left or on_right:
+                    inputs = filtered(on_left, left), filtered(for_row(on_right, left.columns), right)
+                    return Tree(Apply(kind, here, mark), inputs)
         return None

@@ -9,12 +9,11 @@ Guards  no volatile item below (it would be computed anew); a computed item that
 
 from __future__ import annotations
 
-from collections import Counter
-
-from optimizer.algebra.logical import Project, ProjectItem
-from optimizer.algebra.scalar_trees import substitute, walk
-from optimizer.algebra.scalars import ColumnRef, Literal
+from optimizer.algebra.logical import Project
+from optimizer.algebra.rebuild import map_scalars
+from optimizer.algebra.scalar_trees import substitute
 from optimizer.algebra.trees import Tree
+from optimizer.prepass.movable import repeats
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -24,12 +23,8 @@ class ProjectMerge(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Project(upper), (Tree(Project(lower), (below,)),)):
-                uses = Counter(s.id for item in upper for s in walk(item.value) if isinstance(s, ColumnRef))
-                for item in lower:
-                    cheap = isinstance(item.value, ColumnRef | Literal)
-                    if item.value.volatile or (not cheap and uses[item.id] > 1):
-                        return None
-                values = {item.id: item.value for item in lower}
-                return Tree(Project(tuple(ProjectItem(i.id, substitute(i.value, values)) for i in upper)), (below,))
+            case Tree(Project() as upper, (Tree(Project(lower), (below,)),)):
+                values = dict(lower)
+                if not repeats(upper.scalars(), values) and not any(value.volatile for value in values.values()):
+                    return Tree(map_scalars(upper, lambda value: substitute(value, values)), (below,))
         return None
