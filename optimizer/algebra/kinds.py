@@ -17,9 +17,12 @@ class JoinKind(Enum):
 
     def __init__(self, value: str) -> None:
         """`keeps_left`: rows of the left input without a match survive, with NULLs for the right; `keeps_right` likewise.
-        `left_only`: the output has the left input's columns only."""
+        `drops_left`: the result is the same without the rows of the left input that match nothing; `drops_right` likewise (not of
+        a mark join: it tells UNKNOWN from FALSE). `left_only`: the output has the left input's columns only."""
         self.keeps_left = value in ("left", "full", "single")
         self.keeps_right = value in ("right", "full")
+        self.drops_left = value in ("inner", "right", "semi")
+        self.drops_right = value in ("inner", "left", "semi", "anti", "single")
         self.left_only = value in ("semi", "anti")
 
     __hash__ = object.__hash__  # an operator's hash asks for it; that of an Enum is a call of Python

@@ -107,6 +107,12 @@ def equal_columns(scalar: Scalar) -> tuple[ColumnId, ColumnId] | None:
     return None
 
 
+@lru_cache(maxsize=4096)
+def equalities(predicate: Predicate) -> list[ColumnSet]:
+    """The pairs of columns of one type that conjuncts equate."""
+    return [column_set(pair) for conjunct in predicate if (pair := equal_columns(conjunct)) is not None]
+
+
 def _below(
     tree: Tree, names: Names, inside: ColumnSet, found: dict[Scalar, None], whole: bool
 ) -> Iterable[tuple[Node, Names, ColumnSet]]:

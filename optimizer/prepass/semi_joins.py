@@ -16,7 +16,7 @@ Source  Bernstein and Chiu, JACM 28(1), 1981 (semi-joins); Seshadri et al., SIGM
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from optimizer.algebra.building import tree_of
@@ -27,19 +27,13 @@ from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.props import merge_equivalences
 from optimizer.algebra.rebuild import copy_tree
-from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
+from optimizer.algebra.scalars import Call, ColumnRef, Scalar
 from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.prepass.known import equalities
 from optimizer.prepass.rules.column_prune import narrow
 from optimizer.rules.interface import RuleContext
 
 MOST = 4  # semi-joins that are added to a query
-SIDES = {  # by kind: whether what is known above, and the other side, says which rows of the left and of the right input matter
-    JoinKind.INNER: (True, True),
-    JoinKind.SEMI: (True, True),
-    JoinKind.LEFT: (False, True),
-    JoinKind.ANTI: (False, True),
-    JoinKind.RIGHT: (True, False),
-}
 
 
 class _Known(NamedTuple):
@@ -109,23 +103,16 @@ def _below(node: Tree, known: _Known) -> list[_Known]:
             return [known.with_equal(1 << i.id | 1 << i.value.id for i in items if isinstance(i.value, ColumnRef))]
         case SetOp(SetOpKind.UNION, _, columns, sources):
             return [known.with_equal(1 << a | 1 << b for a, b in zip(columns, source, strict=True)) for source in sources]
-        case Join(kind, predicate) if kind in SIDES:
+        case Join(kind, predicate) if kind is not JoinKind.FULL:
             found = []
-            for side, one, other in zip(SIDES[kind], node.inputs, reversed(node.inputs), strict=True):
+            for drops, one, other in zip((kind.drops_left, kind.drops_right), node.inputs, reversed(node.inputs), strict=True):
                 mine = known
-                if side:
-                    mine = known.with_equal((*other.props.equivalences, *_equalities(predicate)))
+                if drops:  # the other side says which rows matter, too
+                    mine = known.with_equal((*other.props.equivalences, *equalities(predicate)))
                     mine = mine._replace(producers=(*mine.producers, *_producers(other)))
                 found.append(mine.with_equal(one.props.equivalences))
             return found
     return nothing
-
-
-def _equalities(predicate: Predicate) -> Iterator[ColumnSet]:
-    for scalar in predicate:
-        match scalar:
-            case Call(function="=", args=(ColumnRef(), ColumnRef())):
-                yield scalar.columns
 
 
 def _producers(root: Node) -> list[Tree]:

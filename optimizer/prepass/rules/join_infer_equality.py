@@ -14,17 +14,15 @@ Guards  bare columns of one type, equated by =. Not where rows are injected: fil
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from optimizer.algebra.building import reference
 from optimizer.algebra.columns import Columns, ColumnSet
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.props import merge_equivalences
-from optimizer.algebra.scalars import Predicate, Scalar
+from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Node, Tree
-from optimizer.prepass.known import equal_columns
+from optimizer.prepass.known import equalities
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -35,7 +33,7 @@ class JoinInferEquality(RewriteRule):
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
             case Tree(Join(JoinKind.INNER, predicate), (left, right)):
-                here = _equalities(predicate)
+                here = equalities(predicate)
                 if here and context.settings.estimator != "injected":
                     on_left, on_right = _Side(left), _Side(right)
                     if len(on_left.relations) + len(on_right.relations) > 2:
@@ -56,27 +54,16 @@ class _Side:
         self.equalities: list[ColumnSet] = []
         stack = [root]
         while stack:
-            node = stack.pop()
-            kind = node.op.kind if isinstance(node, Tree) and isinstance(node.op, Join) else JoinKind.FULL
-            if kind is JoinKind.FULL:
-                self.relations.append(node.columns)
-                continue
-            assert isinstance(node, Tree) and isinstance(node.op, Join)
-            left, right = node.inputs
-            if kind is JoinKind.INNER:
-                self.equalities += _equalities(node.op.predicate)
-                stack += left, right
-            else:
-                kept, other = (right, left) if kind is JoinKind.RIGHT else (left, right)
-                stack.append(kept)
-                self.relations.append(other.columns & node.columns)
-
-
-@lru_cache(maxsize=4096)
-def _equalities(predicate: Predicate) -> list[ColumnSet]:
-    """The pairs of columns of one type that conjuncts equate."""
-    pairs = [pair for conjunct in predicate if (pair := equal_columns(conjunct)) is not None]
-    return [1 << a | 1 << b for a, b in pairs]
+            match node := stack.pop():
+                case Tree(Join(JoinKind.INNER, predicate), inputs):
+                    self.equalities += equalities(predicate)
+                    stack += inputs
+                case Tree(Join(kind), (left, right)) if kind is not JoinKind.FULL:
+                    kept, other = (right, left) if kind is JoinKind.RIGHT else (left, right)
+                    stack.append(kept)
+                    self.relations.append(other.columns & node.columns)
+                case _:
+                    self.relations.append(node.columns)
 
 
 def _missing(here: list[ColumnSet], left: _Side, right: _Side, columns: Columns) -> list[Scalar]:

@@ -34,9 +34,6 @@ from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.known import canonical, known, settled, widened_column
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
-_TO_RIGHT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.SINGLE, JoinKind.MARK)
-_TO_LEFT = (JoinKind.INNER, JoinKind.SEMI, JoinKind.RIGHT)
-
 
 class JoinInferFilter(RewriteRule):
     name = "join_infer_filter"
@@ -53,10 +50,10 @@ class JoinInferFilter(RewriteRule):
                     never_null = left.props.not_null, right.props.not_null
                     pairs = [p for p in pairs if never_null[0] >> p.left.id & 1 and never_null[1] >> p.right.id & 1]
                 on_left, on_right = [], []
-                if kind in _TO_RIGHT:
+                if kind.drops_right or kind is JoinKind.MARK:
                     own = predicate if kind in (JoinKind.LEFT, JoinKind.ANTI, JoinKind.SINGLE) else ()
                     on_right = _inferred(pairs, own, left, right, context)
-                if kind in _TO_LEFT:
+                if kind.drops_left:
                     own = predicate if kind is JoinKind.RIGHT else ()
                     on_left = _inferred(equated_pairs(predicate, right, left), own, right, left, context)
                 if on_left or on_right:

@@ -39,10 +39,7 @@ class JoinInferOr(RewriteRule):
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
             case Tree((Join(predicate=predicate) | SingleJoin(predicate)) as join, _) if _has_or(predicate):
-                kind = join.kind
-                to_left = kind in (JoinKind.INNER, JoinKind.SEMI, JoinKind.RIGHT)
-                to_right = kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.SINGLE)
-                return _narrowed(bound, predicate, to_left, to_right, context)
+                return _narrowed(bound, predicate, join.kind.drops_left, join.kind.drops_right, context)
             case Tree(Filter(predicate), (Tree((Join() | SingleJoin()) as join) as joined,)) if _has_or(predicate):
                 to_left, to_right = not join.kind.keeps_right, join.kind in (JoinKind.INNER, JoinKind.RIGHT)
                 narrowed = _narrowed(joined, predicate, to_left, to_right, context)

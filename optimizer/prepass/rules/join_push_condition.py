@@ -16,9 +16,9 @@ from __future__ import annotations
 from optimizer.algebra.building import filtered
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import IndependentJoin
-from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.scalars import Scalar
+from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Tree
+from optimizer.prepass.movable import over
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -28,24 +28,15 @@ class JoinPushCondition(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(IndependentJoin(kind=kind, predicate=predicate) as join, (left, right)):
-                to_right = kind not in (JoinKind.RIGHT, JoinKind.FULL)
-                to_left = kind in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI)
-                here: list[Scalar] = []
-                on_left: list[Scalar] = []
-                on_right: list[Scalar] = []
-                not_left, not_right = ~left.columns, ~right.columns
-                for conjunct in predicate:
-                    if conjunct.volatile or conjunct.raises:
-                        here.append(conjunct)
-                    elif to_right and not conjunct.columns & not_right:
-                        stays = kind is JoinKind.MARK and not is_not_null(conjunct, right.props.not_null)
-                        (here if stays else on_right).append(conjunct)
-                    elif to_left and not conjunct.columns & not_left:
-                        on_left.append(conjunct)
-                    else:
-                        here.append(conjunct)
-                if on_left or on_right:  # parts of a predicate are predicates: in canonical order, without duplicates
-                    inputs = filtered(tuple(on_left), left), filtered(tuple(on_right), right)
-                    return Tree(join.with_predicate(tuple(here)), inputs)
+            case Tree(IndependentJoin(kind=kind, predicate=(_, *_) as here) as join, (left, right)):
+                on_left: Predicate = ()
+                on_right: Predicate = ()
+                if kind is JoinKind.MARK:
+                    here, on_right = over(here, right.columns, right.props.not_null)
+                elif kind.drops_right:
+                    here, on_right = over(here, right.columns)
+                if kind.drops_left:
+                    here, on_left = over(here, left.columns)
+                if on_left or on_right:
+                    return Tree(join.with_predicate(here), (filtered(on_left, left), filtered(on_right, right)))
         return None

@@ -49,11 +49,7 @@ class OuterJoinSimplify(RewriteRule):
             case Tree(Filter(predicate), (below,)):
                 inputs: tuple[Node, ...] = (simplified(below, predicate),)
             case Tree(AnyJoin(kind=kind, predicate=on), (left, right)):
-                if kind in (JoinKind.INNER, JoinKind.SEMI, JoinKind.RIGHT):
-                    left = simplified(left, on)
-                if kind in (JoinKind.INNER, JoinKind.SEMI, JoinKind.LEFT, JoinKind.ANTI, JoinKind.SINGLE):
-                    right = simplified(right, on)
-                inputs = (left, right)
+                inputs = simplified(left, on) if kind.drops_left else left, simplified(right, on) if kind.drops_right else right
             case _:
                 return None
         changed = bound.with_inputs(inputs)
