@@ -41,7 +41,7 @@ def put_together(function: str, operands: Sequence[Scalar]) -> Sets | None:
     """AND or OR of `operands` with fewer comparisons; None where there is nothing to put together."""
     groups: dict[Operands, list[Scalar]] = {}
     for operand in operands:
-        about = _about(operand)
+        about = compared(operand)
         if about is not None:
             groups.setdefault(about, []).append(operand)
     if all(len(group) == 1 for group in groups.values()):
@@ -80,15 +80,11 @@ def opposite(scalar: Scalar) -> Scalar | None:
     return None if other is None else Call(other, scalar.args, BOOL)
 
 
-_TWO_VALUED = {
-    "is_null": "is_not_null",
-    "is_not_null": "is_null",
-    "is_distinct_from": "is_not_distinct_from",
-    "is_not_distinct_from": "is_distinct_from",
-}
+_TWO_VALUED = {"is_null": "is_not_null", "is_distinct_from": "is_not_distinct_from"}
+_TWO_VALUED |= {negation: function for function, negation in _TWO_VALUED.items()}
 
 
-def _about(test: Scalar) -> Operands | None:
+def compared(test: Scalar) -> Operands | None:
     """The operands of a comparison: one term, of a comparison with constants, or two; None: it is no such comparison."""
     if isinstance(test, Call) and test.function == "not":
         inner = test.args[0]

@@ -50,7 +50,7 @@ def _junction(function: str, args: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
     if len(once) == 1:
         return once
     if all(map(plain, once)):
-        if _excluded(once):
+        if any(opposite(arg) in once and is_not_null(arg, 0) for arg in once):  # beside its negation
             return (FALSE if function == "and" else TRUE,)
         once = _absorbed(function, once)
     sets = put_together(function, once)
@@ -61,11 +61,6 @@ def _flat(function: str, args: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
     if not any(isinstance(arg, Call) and arg.function == function for arg in args):
         return args
     return tuple(part for arg in args for part in (arg.args if isinstance(arg, Call) and arg.function == function else (arg,)))
-
-
-def _excluded(args: tuple[Scalar, ...]) -> bool:
-    """Whether an operand that is never NULL stands beside its negation."""
-    return any((other := opposite(arg)) is not None and other in args and is_not_null(arg, 0) for arg in args)
 
 
 def _absorbed(function: str, args: tuple[Scalar, ...]) -> tuple[Scalar, ...]:

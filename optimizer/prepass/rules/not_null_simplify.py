@@ -111,10 +111,8 @@ def _decided(junction: Call, not_null: ColumnSet) -> bool:
     args = junction.args
     if not all(map(plain, args)):
         return False
-    for arg in args:
-        other = opposite(arg)
-        if (other in args or Call("not", (arg,), BOOL) in args) and is_not_null(arg, not_null):
-            return True
+    if any(opposite(arg) in args and is_not_null(arg, not_null) for arg in args):
+        return True
     sets = put_together(junction.function, args)
     return sets is not None and any(all(is_not_null(term, not_null) for term in terms) for terms in sets.decided)
 

@@ -18,7 +18,7 @@ from optimizer.algebra.logical import Filter, Scan
 from optimizer.algebra.logical_joins import Apply, Join, SingleJoin
 from optimizer.algebra.nulls import null_rejected
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalars import FALSE, Call, ColumnRef, Predicate, Scalar
+from optimizer.algebra.scalars import FALSE, Call, ColumnRef, Predicate
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.rules.predicate_weaken import filtering, intersected
 from optimizer.prepass.scalar_rewrite import plain
@@ -46,20 +46,11 @@ def intersection(predicate: Predicate) -> Predicate:
     together = predicate if apart and FALSE not in predicate else intersected(predicate)
     if together is None:
         return NEVER
-    tests = _null_tests(together)
-    if tests:
-        for test in tests:
+    for test in together:
+        if isinstance(test, Call) and test.function in ("is_null", "is_not_null") and isinstance(test.args[0], ColumnRef):
             others = tuple(other for other in together if other is not test and plain(other))
             if null_rejected(others) & test.columns:
                 if test.function == "is_null":
                     return NEVER
                 together = tuple(other for other in together if other is not test)
     return predicate if together == predicate else conjunction(together)
-
-
-def _null_tests(conjuncts: tuple[Scalar, ...]) -> list[Call]:
-    return [
-        s
-        for s in conjuncts
-        if isinstance(s, Call) and s.function in ("is_null", "is_not_null") and isinstance(s.args[0], ColumnRef)
-    ]

@@ -40,7 +40,7 @@ from optimizer.algebra.scalars import (
     is_null_literal,
 )
 from optimizer.algebra.trees import Tree
-from optimizer.prepass.comparison_sets import opposite, put_together
+from optimizer.prepass.comparison_sets import compared, opposite, put_together
 from optimizer.prepass.monotone_comparison import Outcome, of_column
 from optimizer.prepass.openings import CHOICE, COMPUTED, CONSTANT, JUNCTION, LIKE, TEST, openings
 from optimizer.prepass.rules.constant_fold import fold
@@ -142,7 +142,7 @@ def intersected(args: tuple[Scalar, ...]) -> tuple[Scalar, ...] | None:
     Those that are not plain are left out then: they are evaluated only where the plain ones are TRUE.
     """
     tests = [arg for arg in args if plain(arg)]
-    if FALSE in tests or any(opposite(test) in tests or Call("not", (test,), BOOL) in tests for test in tests):
+    if FALSE in tests or any(opposite(test) in tests for test in tests):
         return None
     sets = put_together("and", args)
     if sets is None:
@@ -154,21 +154,8 @@ def _known_values(args: tuple[Scalar, ...], decided: tuple[tuple[Scalar, ...], .
     """Operands of an OR where the comparisons of some terms are TRUE of all values: they say that the terms are not NULL."""
     for terms in decided:
         tests = tuple(Call("is_not_null", (term,), BOOL) for term in terms)
-        args = (*(arg for arg in args if not _compares(arg, terms)), junction("and", tests))
+        args = (*(arg for arg in args if compared(arg) != terms), junction("and", tests))
     return tuple(dict.fromkeys(args))
-
-
-def _compares(arg: Scalar, terms: tuple[Scalar, ...]) -> bool:
-    """Whether it is a comparison of these terms (with constants, if it is one term)."""
-    if isinstance(arg, Call) and arg.function == "not" and isinstance(arg.args[0], InList):
-        arg = arg.args[0]
-    if isinstance(arg, InList):
-        return terms == (arg.arg,) and all(isinstance(item, Literal) and item.value is not None for item in arg.items)
-    if not isinstance(arg, Call) or arg.function not in COMPARISONS:
-        return False
-    if len(terms) == 1:
-        return arg.args[0] is terms[0] and isinstance(arg.args[1], Literal) and arg.args[1].value is not None
-    return set(arg.args) == set(terms)
 
 
 def _negation(scalar: Scalar, arg: Scalar) -> Scalar:
