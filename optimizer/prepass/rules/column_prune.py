@@ -16,31 +16,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from itertools import takewhile
+from typing import TypeVar
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
+    AggregateItem,
     Choice,
     Filter,
     GroupingSets,
     Limit,
     LogicalOperator,
     Project,
+    ProjectItem,
     Scan,
     SetOp,
     Values,
     Window,
+    WindowItem,
 )
 from optimizer.algebra.logical_joins import AnyJoin, Apply
 from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.spools import CteReference
-from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import type_width
 from optimizer.prepass.demand import ENDS
 from optimizer.rules.interface import RewriteRule, RuleContext
+
+Item = TypeVar("Item", ProjectItem, AggregateItem, WindowItem)
 
 
 class ColumnPrune(RewriteRule):
@@ -56,48 +61,34 @@ class ColumnPrune(RewriteRule):
         return None if narrowed is bound or not isinstance(narrowed, Tree) else narrowed
 
 
-class _Narrowed(NamedTuple):
-    """An operator whose inputs are being narrowed; `op` None: it gives way to its input."""
-
-    op: LogicalOperator | None
-
-
-class _Left(NamedTuple):
-    """The left input of an Apply, which waits until its right one is narrowed."""
-
-    tree: Node
-
-
 def narrow(root: Tree, needed: ColumnSet, context: RuleContext) -> Node:
     """`root` without the columns outside `needed` that nothing in it reads; the same object when there are none."""
     built: list[Node] = []
-    stack: list[tuple[Node, ColumnSet, _Narrowed | _Left | None]] = [(root, needed, None)]
+    # with an operator: the narrowed one, whose inputs are done by then; an Apply's left input waits until the right one is
+    stack: list[tuple[Node, ColumnSet, LogicalOperator | None, bool]] = [(root, needed, None, False)]
     while stack:
-        tree, wanted, done = stack.pop()
+        tree, wanted, op, left_waits = stack.pop()
         if not isinstance(tree, Tree):
             built.append(tree)
-        elif isinstance(done, _Left):
-            stack.append((done.tree, (wanted | built[-1].outer) & done.tree.columns, None))
-        elif done is not None:
+        elif left_waits:
+            left = tree.inputs[0]
+            stack.append((left, (wanted | built[-1].outer) & left.columns, None, False))
+        elif op is not None:
             arity = len(tree.inputs)
             inputs = tuple(built[len(built) - arity :])
             del built[len(built) - arity :]
-            op = done.op
             if isinstance(op, Apply):
                 inputs = inputs[::-1]
-            if op is None:
-                built.append(inputs[0])
-            else:
-                built.append(tree.with_inputs(inputs) if op is tree.op or op == tree.op else Tree(op, inputs))
+            built.append(tree.with_inputs(inputs) if op is tree.op or op == tree.op else Tree(op, inputs))
         else:
-            narrowed, below = _narrow_one(tree, wanted & tree.columns, context)
-            stack.append((tree, wanted, _Narrowed(narrowed)))
-            if isinstance(narrowed, Apply):
-                left, right = tree.inputs
-                stack.append((tree, below, _Left(left)))
-                stack.append((right, below & right.columns, None))
-            else:
-                stack.extend((child, below & child.columns, None) for child in reversed(tree.inputs))
+            op, below = _narrow_one(tree, wanted & tree.columns, context)
+            first = tree.inputs
+            if op is not None:
+                stack.append((tree, wanted, op, False))
+            if isinstance(op, Apply):
+                stack.append((tree, below, None, True))
+                first = tree.inputs[1:]
+            stack.extend((child, below & child.columns, None, False) for child in reversed(first))
     return built[0]
 
 
@@ -112,7 +103,7 @@ def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[Lo
             if not tree.columns & ~used:
                 return scan, 0
             columns = tuple([c for c in scan.columns if used >> c.id & 1])
-            return replace(scan, columns=columns, order=available_prefix(scan.order, used)), 0
+            return replace(scan, columns=columns, order=tuple(takewhile(lambda key: used >> key.column & 1, scan.order))), 0
         case CteReference() as reference:
             needed = needed or 1 << narrowest((c.id for c in reference.columns), context)
             return replace(reference, columns=tuple(c for c in reference.columns if needed >> c.id & 1)), 0
@@ -122,26 +113,19 @@ def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[Lo
                 tuple(columns[i] for i in keep), tuple(types[i] for i in keep), tuple(tuple(r[i] for i in keep) for r in rows)
             ), 0
         case Project(items):
-            kept = tuple(item for item in items if needed >> item.id & 1 or item.value.volatile) or items[:1]
-            project = Project(kept)
+            project = Project(_read(items, needed) or items[:1])
             return project, project.used_columns()
         case Aggregate(keys, aggregates):
-            used_items = tuple(item for item in aggregates if needed >> item.id & 1 or item.call.volatile)
-            if not keys and not used_items:
-                used_items = aggregates[:1]
-            aggregate = Aggregate(keys, used_items)
+            aggregate = Aggregate(keys, _read(aggregates, needed) or (() if keys else aggregates[:1]))
             return aggregate, aggregate.used_columns()
         case GroupingSets(grouping_keys, sets, aggregates, number):
             grouped = needed | union(sets)
-            used_items = tuple(item for item in aggregates if needed >> item.id & 1 or item.call.volatile)
-            grouping = GroupingSets(tuple(k for k in grouping_keys if grouped >> k.id & 1), sets, used_items, number)
+            kept = tuple(k for k in grouping_keys if grouped >> k.id & 1)
+            grouping = GroupingSets(kept, sets, _read(aggregates, needed), number)
             return grouping, grouping.used_columns()
-        case Window(partition, order, items):
-            read = tuple(item for item in items if needed >> item.id & 1 or item.call.volatile)
-            if not read:
-                return None, needed
-            window = Window(partition, order, read)
-            return window, needed | window.used_columns()
+        case Window(partition, order, windows):
+            window = Window(partition, order, _read(windows, needed))
+            return (window, needed | window.used_columns()) if window.items else (None, needed)
         case SetOp(SetOpKind.UNION, True, columns, sources) as op:
             keep = [i for i, c in enumerate(columns) if needed >> c & 1] or [0]
             op = replace(op, columns=tuple(columns[i] for i in keep), sources=tuple(tuple(s[i] for i in keep) for s in sources))
@@ -154,15 +138,11 @@ def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[Lo
     return tree.op, needed | tree.op.used_columns()
 
 
+def _read(items: tuple[Item, ...], needed: ColumnSet) -> tuple[Item, ...]:
+    """Those that somebody reads, and what is volatile."""
+    return tuple(item for item in items if needed >> item.id & 1 or item[1].volatile)
+
+
 def narrowest(ids: Iterable[ColumnId], context: RuleContext) -> ColumnId:
     """The column that is cheapest to read when only rows are counted: fixed width before strings, then the smallest."""
     return min(ids, key=lambda id: (type_width(context.columns[id].type), id))
-
-
-def available_prefix(order: Collation, columns: ColumnSet) -> Collation:
-    kept = []
-    for key in order:
-        if not columns >> key.column & 1:
-            break
-        kept.append(key)
-    return tuple(kept)
