@@ -22,7 +22,7 @@ from optimizer.algebra.predicates import conjunction, predicate_scalar
 from optimizer.algebra.scalar_trees import bound_to, substitute
 from optimizer.algebra.scalars import BOOL, FALSE, Call, Case, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Tree
-from optimizer.decorrelate.state import Held, join_back, local_calls, meet
+from optimizer.decorrelate.state import Held, local_calls, meet
 
 
 class OneRow(NamedTuple):
@@ -83,11 +83,6 @@ def is_true(*predicate: Scalar) -> Scalar:
     return Call("coalesce", (predicate_scalar(predicate), FALSE), BOOL)
 
 
-def grouped_by_bindings(calls: tuple[AggregateItem, ...], below: Tree, repr: Mapping[ColumnId, ColumnId]) -> Tree:
-    """The aggregates for each binding that `below` has in the columns `repr`."""
-    return Tree(Aggregate(tuple(dict.fromkeys(repr.values())), local_calls(calls, repr)), (below,))
-
-
 def row_for_each(
     aggregates: tuple[AggregateItem, ...], bindings: Tree, held: Held, below: Tree, inside: Held, columns: Columns
 ) -> Tree:
@@ -96,7 +91,7 @@ def row_for_each(
     `held`, `inside`: where the bindings are in `bindings` and in `below`.
     """
     calls, patched = with_empty_values(aggregates, columns)
-    grouped = grouped_by_bindings(calls, below, inside)
+    grouped = Tree(Aggregate(tuple(dict.fromkeys(inside.values())), local_calls(calls, inside)), (below,))
     on = conjunction(meet(bindings, held, grouped, inside, False, columns))
     return Tree(Project((*passed_all(bindings, columns), *patched)), (Tree(Join(JoinKind.LEFT, on), (bindings, grouped)),))
 
@@ -110,11 +105,7 @@ def over_one_row(
     """
     aggregate = found.aggregate.op
     assert isinstance(aggregate, Aggregate)
-    calls, patched = with_empty_values(aggregate.aggregates, columns)
-    grouped = grouped_by_bindings(calls, below, repr)
-    back = conjunction(join_back(left, grouped, repr, JoinKind.LEFT, columns))
-    joined = Tree(Join(JoinKind.LEFT, back), (left, grouped))
-    tree = Tree(Project((*passed_all(left, columns), *patched)), (joined,))
+    tree = row_for_each(aggregate.aggregates, left, {outer: outer for outer in repr}, below, repr, columns)
     return above(op, predicate, left, found, tree, columns)
 
 

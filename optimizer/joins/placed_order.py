@@ -54,7 +54,7 @@ def place_order(order: JoinOrder, root: Tree, cross: bool) -> tuple[ColumnSet, .
             f'{_said(order)}: the query joins no relation "{in_one_line(name)}"\n'
             f"its relations, once it is simplified, are {listed}"
         )
-    homes = [_Home(node) for node in {id(n): n for n in postorder(root) if isinstance(n, Tree) and len(n.inputs) > 1}.values()]
+    homes = [_Home(node) for node in postorder(root) if isinstance(node, Tree) and len(node.inputs) > 1]
     found: list[ColumnSet] = []
     mixed: dict[int, tuple[_Home, JoinRegion, list[Relations]]] = {}
     for left, right in subtrees(order):

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.trees import Node, Tree
-from optimizer.prepass.instructions import Batch, Instruction, MatchOrder, Program, Subprogram, rules_of
+from optimizer.prepass.instructions import Batch, Instruction, MatchOrder, Subprogram, rules_of
 from optimizer.prepass.openings import all_openings
 from optimizer.rules.interface import Pattern, RewriteRule, Sweep
 
@@ -64,25 +64,18 @@ class CompiledSubprogram(NamedTuple):
     steps: tuple[CompiledBatch | CompiledSubprogram, ...]
 
 
-def compiled(program: Program, disabled: tuple[str, ...]) -> tuple[CompiledBatch | CompiledSubprogram, ...]:
-    """The program without the disabled rules, ready to run. A rule alone becomes a batch to a fixpoint, named after it."""
-    return _compiled(tuple(program), disabled)
-
-
 @lru_cache(maxsize=16)
-def _compiled(program: tuple[Instruction, ...], disabled: tuple[str, ...]) -> tuple[CompiledBatch | CompiledSubprogram, ...]:
+def compiled(program: tuple[Instruction, ...], disabled: tuple[str, ...]) -> tuple[CompiledBatch | CompiledSubprogram, ...]:
+    """The program without the disabled rules, ready to run. A rule alone becomes a batch to a fixpoint, named after it."""
     bits = {rule: 1 << i for i, rule in enumerate(rule for rule in rules_of(program) if rule.name not in disabled)}
     return tuple(_step(instruction, bits) for instruction in program)
 
 
 def _step(instruction: Instruction, bits: dict[RewriteRule, int]) -> CompiledBatch | CompiledSubprogram:
-    match instruction:
-        case Subprogram(steps=steps):
-            return CompiledSubprogram(instruction, tuple(_step(step, bits) for step in steps))
-        case Batch():
-            return CompiledBatch(instruction, _tables(instruction, bits))
-    alone = Batch(instruction.name, (instruction,))
-    return CompiledBatch(alone, _tables(alone, bits))
+    if isinstance(instruction, Subprogram):
+        return CompiledSubprogram(instruction, tuple(_step(step, bits) for step in instruction.steps))
+    batch = instruction if isinstance(instruction, Batch) else Batch(instruction.name, (instruction,))
+    return CompiledBatch(batch, _tables(batch, bits))
 
 
 def _tables(batch: Batch, bits: dict[RewriteRule, int]) -> tuple[RuleTable, ...]:

@@ -23,7 +23,7 @@ __all__ = ["Batch", "BatchRun", "Firing", "MatchOrder", "Rewritten", "Stop", "Su
 def run_program(program: Program, tree: Tree, context: RuleContext) -> Rewritten:
     """Carry out the instructions in order. Rules that the settings disable are left out."""
     run = Run(context)
-    for step in compiled(program, context.settings.disable):
+    for step in compiled(tuple(program), context.settings.disable):
         tree = _run_step(run, step, tree, "", [])
         if run.stopped is Stop.PREPASS_LIMIT:
             break

@@ -14,7 +14,7 @@ from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.logical import Aggregate, Filter, Project, ProjectItem, Scan
-from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate
+from optimizer.algebra.scalars import Call, ColumnRef, Literal
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
@@ -44,16 +44,12 @@ def known_constants(node: Node) -> dict[ColumnId, Literal]:
     match node:
         case Tree(Project(items), _):
             return {item.id: item.value for item in items if isinstance(item.value, Literal)}
-        case Tree(Filter(predicate), _) | Tree(Scan(predicate=predicate), _):
-            return _equal_to_constants(predicate)
+        case Tree(Filter(predicate) | Scan(predicate=predicate)):
+            found: dict[ColumnId, Literal] = {}
+            for conjunct in predicate:
+                match conjunct:
+                    case Call(function="=", args=(ColumnRef(id=id, type=type), Literal(value=value) as literal)):
+                        if value is not None and has_one_form(type):
+                            found[id] = literal
+            return found
     return {}
-
-
-def _equal_to_constants(predicate: Predicate) -> dict[ColumnId, Literal]:
-    found: dict[ColumnId, Literal] = {}
-    for conjunct in predicate:
-        match conjunct:
-            case Call(function="=", args=(ColumnRef(id=id, type=type), Literal(value=value) as literal)):
-                if value is not None and has_one_form(type):
-                    found[id] = literal
-    return found

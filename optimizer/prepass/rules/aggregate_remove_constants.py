@@ -58,8 +58,6 @@ def _constant(call: AggregateCall, with_keys: bool) -> Literal | None:
         return None
     if call.function in ("min", "max"):
         return arg
-    if call.function == "avg" and not is_float(arg.type):
-        return Literal(cast(arg.value, arg.type, call.type), call.type)
-    if call.function == "sum" and not is_float(arg.type) and not arg.value:
+    if not is_float(arg.type) and (call.function == "avg" or (call.function == "sum" and not arg.value)):
         return Literal(cast(arg.value, arg.type, call.type), call.type)
     return None

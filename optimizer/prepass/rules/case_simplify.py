@@ -100,13 +100,11 @@ def _over_case(scalar: Scalar) -> Scalar | None:
     results = (*(value for _, value in case.branches), case.otherwise)
     if not all(isinstance(result, Literal) for result in results):
         return None
-    computed = []
-    for result in results:
-        try:
-            value = evaluate(scalar.with_children(tuple(result if c is case else c for c in scalar.children)), {})
-        except PlanscopeError:
-            return None
-        computed.append(Literal(value, scalar.type))
+    try:
+        over = [scalar.with_children(tuple(result if c is case else c for c in scalar.children)) for result in results]
+        computed = [Literal(evaluate(each, {}), scalar.type) for each in over]
+    except PlanscopeError:
+        return None
     conditions = (condition for condition, _ in case.branches)
     return Case(tuple(zip(conditions, computed[:-1], strict=True)), computed[-1], scalar.type)
 

@@ -36,10 +36,7 @@ class FilterPushJoin(RewriteRule):
     pattern = node(Filter, node(AnyJoin, ANY, ANY))
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Filter(predicate), (Tree() as joined,)):
-                return _pushed(predicate, joined)
-        return None
+        return _pushed(bound.op.scalars(), tree_of(bound.inputs[0]))
 
 
 class _Split(NamedTuple):

@@ -28,6 +28,7 @@ from optimizer.algebra.flags import CROSS_PRODUCT
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.props import united
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
@@ -91,21 +92,13 @@ def connect(leaves: list[Node], predicate: list[Scalar]) -> Tree:
     early = [n for n, needed in enumerate(needs) if needed & needed - 1 and not predicate[n].raises]
     late = [conjunct for n, conjunct in enumerate(predicate) if n not in early]
     parts: list[Node] = []
-    for part in _components(len(leaves), [needs[n] for n in early]):
+    for part in united([*(1 << number for number in range(len(leaves))), *(needs[n] for n in early)]):
         within = [leaves[i] for i in column_ids(part)]
         parts.append(_connected(within, [predicate[n] for n in early if needs[n] & part]) if len(within) > 1 else within[0])
     if len(parts) > 1:
         return _connected(parts, late)
     (root,) = map(tree_of, parts)
     return Tree(Join(JoinKind.INNER, conjunction((*root.op.scalars(), *late))), root.inputs)
-
-
-def _components(count: int, links: list[int]) -> list[int]:
-    """The leaves in sets that no link goes across, in the order of the text."""
-    sets = [1 << number for number in range(count)]
-    for link in links:
-        sets = [*(s for s in sets if not s & link), union(s for s in sets if s & link)]
-    return sorted(sets, key=lambda s: s & -s)
 
 
 def _connected(leaves: list[Node], predicate: list[Scalar]) -> Tree:

@@ -12,8 +12,7 @@ Guards  p reads only columns that the projection passes on as they are, so nothi
 
 from __future__ import annotations
 
-from optimizer.algebra.building import passed
-from optimizer.algebra.columns import column_ids
+from optimizer.algebra.building import passed_all
 from optimizer.algebra.flags import PROJECTED
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Project
@@ -36,19 +35,14 @@ class ProjectPullJoin(RewriteRule):
                 if any(s.volatile for s in predicate):
                     return None
                 read = predicate_columns(predicate)
-                lowered = _below(left, read) if kind not in (JoinKind.RIGHT, JoinKind.FULL) else None
-                if lowered is not None:
-                    project, values, below = lowered
-                    other = 0 if kind.left_only else right.columns
-                    inputs: tuple[Node, Node] = (below, right)
-                else:
-                    lowered = _below(right, read) if kind in (JoinKind.INNER, JoinKind.RIGHT) else None
-                    if lowered is None:
-                        return None
-                    project, values, below = lowered
-                    other, inputs = left.columns, (left, below)
-                joined = Tree(Join(kind, conjunction(substitute(s, values) for s in predicate)), inputs)
-                return Tree(Project((*project.items, *passed(column_ids(other), context.columns))), (joined,))
+                from_left, from_right = kind not in (JoinKind.RIGHT, JoinKind.FULL), kind in (JoinKind.INNER, JoinKind.RIGHT)
+                for side, other, allowed in ((left, right, from_left), (right, left, from_right)):
+                    if allowed and (lowered := _below(side, read)) is not None:
+                        project, values, below = lowered
+                        inputs = (below, other) if side is left else (other, below)
+                        joined = Tree(Join(kind, conjunction(substitute(s, values) for s in predicate)), inputs)
+                        beside = () if kind.left_only else passed_all(other, context.columns)
+                        return Tree(Project((*project.items, *beside)), (joined,))
         return None
 
 
