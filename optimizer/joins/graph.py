@@ -57,23 +57,14 @@ class Blocks(NamedTuple):
     others: tuple[tuple[Relations, tuple[tuple[Relations, Relations], ...]], ...]  # (its relations, (relation, side) pairs)
 
 
-class Index:
-    """What is known (`partition.hypergraph`) about the sets of relations and the sets of hyperedges of one graph."""
-
-    __slots__ = ("connected", "skeletons")
-
-    def __init__(self) -> None:
-        self.connected: dict[Relations, bool] = {}
-        self.skeletons: dict[tuple[tuple[Relations, Relations], ...], JoinGraph] = {}  # by the hyperedges in it
-
-
 class JoinGraph:
     """`adjacency[i]`: the relations that share a simple edge with relation i. `hyperedges`: pairs of disjoint sets.
 
-    A graph does not change; `blocks` and `index` are what partitioning has found out about it, None before it was asked.
+    A graph does not change; what partitioning has found out about it: its `blocks`, None before it was asked, the
+    `connectivity` of sets, and its `skeletons` by the hyperedges in them (`partition.hypergraph`).
     """
 
-    __slots__ = ("adjacency", "all", "blocks", "hyperedges", "index", "n")
+    __slots__ = ("adjacency", "all", "blocks", "connectivity", "hyperedges", "n", "skeletons")
 
     def __init__(
         self,
@@ -100,7 +91,8 @@ class JoinGraph:
         self.adjacency: tuple[Relations, ...] = tuple(adjacency)
         self.hyperedges: tuple[tuple[Relations, Relations], ...] = tuple(dict.fromkeys(wide))
         self.blocks: Blocks | None = None
-        self.index: Index | None = None
+        self.connectivity: dict[Relations, bool] = {}
+        self.skeletons: dict[tuple[tuple[Relations, Relations], ...], JoinGraph] = {}
 
     def neighbours(self, s: Relations) -> Relations:
         """Relations outside `s` that share a simple edge with one in it."""

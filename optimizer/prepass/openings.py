@@ -43,8 +43,8 @@ def openings(scalar: Scalar) -> int:
         return CONSTANT if isinstance(scalar, Literal) and scalar.value is None else 0
     constants = sum(isinstance(child, Literal) for child in children)
     bits = CONSTANT if constants == len(children) else 0
-    if constants:
-        bits |= _of_constants(children)
+    if constants and any(isinstance(c, Literal) and (c.value is None or isinstance(c.value, bool)) for c in children):
+        bits |= CONSTANT
     if isinstance(scalar, Call):
         bits |= _of_call(scalar, constants)
     elif isinstance(scalar, Cast):
@@ -68,10 +68,6 @@ def all_openings(tree: Tree) -> int:
     for scalar in tree.op.scalars():
         bits |= openings(scalar)
     return bits
-
-
-def _of_constants(children: tuple[Scalar, ...]) -> int:
-    return CONSTANT if any(isinstance(c, Literal) and (c.value is None or isinstance(c.value, bool)) for c in children) else 0
 
 
 def _of_call(call: Call, constants: int) -> int:

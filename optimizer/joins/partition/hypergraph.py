@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimizer.joins.graph import Index, JoinGraph, Relations
+from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition.blocks import by_blocks
 from optimizer.joins.partition.min_cut_conservative import conservative
 
@@ -26,7 +26,10 @@ def connected(graph: JoinGraph, s: Relations) -> bool:
     """Whether `s` can be joined without a cross product, by edges and hyperedges."""
     if not graph.hyperedges:
         return graph.connected(s)
-    return _is_connected(graph, graph.index or _new_index(graph), s)
+    known = graph.connectivity.get(s)
+    if known is None:
+        known = graph.connectivity[s] = _merged(graph, s)
+    return known
 
 
 def hypergraph(graph: JoinGraph, s: Relations) -> list[Relations]:
@@ -37,40 +40,27 @@ def hypergraph(graph: JoinGraph, s: Relations) -> list[Relations]:
     """
     if not graph.hyperedges:
         return by_blocks(graph, s, conservative)
-    index = graph.index or _new_index(graph)
     active = tuple([(u, v) for u, v in graph.hyperedges if not (u | v) & ~s])
-    simple = index.skeletons.get(active)
+    simple = graph.skeletons.get(active)
     if simple is None:
-        simple = index.skeletons[active] = skeleton(graph, active)
+        simple = graph.skeletons[active] = skeleton(graph, active)
     candidates = by_blocks(simple, s, conservative)
-    known = index.connected
+    known = graph.connectivity
     parts = []
     for part in candidates:
         if (found := known.get(part)) is None:
-            found = _is_connected(graph, index, part)
+            found = connected(graph, part)
         if found:
             if (found := known.get(s ^ part)) is None:
-                found = _is_connected(graph, index, s ^ part)
+                found = connected(graph, s ^ part)
             if found:
                 parts.append(part)
     return parts
 
 
-def _new_index(graph: JoinGraph) -> Index:
-    graph.index = Index()
-    return graph.index
-
-
 def skeleton(graph: JoinGraph, hyperedges: Sequence[tuple[Relations, Relations]]) -> JoinGraph:
     """The simple graph of its edges and of those that stand for some of its hyperedges."""
     return JoinGraph(graph.n, graph.edges(), [(u & -u, v & -v) for u, v in hyperedges])
-
-
-def _is_connected(graph: JoinGraph, index: Index, s: Relations) -> bool:
-    known = index.connected.get(s)
-    if known is None:
-        known = index.connected[s] = _merged(graph, s)
-    return known
 
 
 def _merged(graph: JoinGraph, s: Relations) -> bool:
