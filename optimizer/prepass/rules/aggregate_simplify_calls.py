@@ -12,12 +12,12 @@ Guards  an argument that raises or is volatile is computed as before; DISTINCT o
 from __future__ import annotations
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
-from optimizer.algebra.columns import column_set
-from optimizer.algebra.logical import Aggregate, AggregateItem
+from optimizer.algebra.columns import ColumnSet, column_set
+from optimizer.algebra.logical import Aggregate
 from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.scalars import TRUE, AggregateCall, ColumnRef
+from optimizer.algebra.scalars import TRUE, AggregateCall, ColumnRef, Scalar
 from optimizer.algebra.trees import Node, Tree
-from optimizer.prepass.scalar_rewrite import plain
+from optimizer.prepass.scalar_rewrite import changed, plain
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 
@@ -27,14 +27,13 @@ class AggregateSimplifyCalls(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(Aggregate(keys, items), (below,)) if items:
-                simpler = tuple(AggregateItem(item.id, _simpler(item.call, column_set(keys), below)) for item in items)
-                if any(new.call is not old.call for new, old in zip(simpler, items, strict=True)):
-                    return Tree(Aggregate(keys, simpler), (below,))
+            case Tree(Aggregate(keys), (below,)):
+                return changed(bound, lambda call: _simpler(call, column_set(keys), below))
         return None
 
 
-def _simpler(call: AggregateCall, keys: int, below: Node) -> AggregateCall:
+def _simpler(call: Scalar, keys: ColumnSet, below: Node) -> Scalar:
+    assert isinstance(call, AggregateCall)
     function, args, distinct, filter = call.function, call.args, call.distinct, call.filter
     if filter is TRUE:
         filter = None
