@@ -23,10 +23,10 @@ Partitioner = Callable[[tuple[Relations, ...], Relations], list[Relations]]  # (
 
 
 def by_blocks(graph: JoinGraph, s: Relations, within: Partitioner) -> list[Relations]:
-    """The partitions of `s` into two connected sets, each once, as the part with the lowest relation of `s`.
+    """The partitions of `s`, which is connected, into two connected sets, each once, as the part with the lowest relation of `s`.
 
-    `s` is connected by simple edges; a single relation has no partition. `within` does the same without regard to blocks, in
-    another order.
+    The other part is `s ^ part`; a single relation has no partition. `within` does the same without regard to blocks, in another
+    order.
     """
     bridges, complete, others = graph.blocks or blocks_of(graph)
     lowest = s & -s

@@ -18,10 +18,7 @@ MAX_DEPTH = 200  # relations of one block; beyond, MinCutConservative, which doe
 
 
 def min_cut_branch(graph: JoinGraph, s: Relations) -> list[Relations]:
-    """The partitions of the connected set `s` into two connected parts, each once, as the part with the lowest relation.
-
-    The other part is `s ^ part`. Simple edges only (`hypergraph` for hyperedges); a single relation has no partition.
-    """
+    """The partitions of `s`, as `by_blocks` gives them. Simple edges only (`hypergraph` for hyperedges)."""
     return by_blocks(graph, s, branch)
 
 

@@ -14,10 +14,7 @@ from optimizer.joins.partition.blocks import by_blocks
 
 
 def min_cut_conservative(graph: JoinGraph, s: Relations) -> list[Relations]:
-    """The partitions of the connected set `s` into two connected parts, each once, as the part with the lowest relation.
-
-    The other part is `s ^ part`. Simple edges only (`hypergraph` for hyperedges); a single relation has no partition.
-    """
+    """The partitions of `s`, as `by_blocks` gives them. Simple edges only (`hypergraph` for hyperedges)."""
     return by_blocks(graph, s, conservative)
 
 

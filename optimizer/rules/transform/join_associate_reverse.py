@@ -9,8 +9,7 @@ since it tries no rule on a commuted join.
 Kinds   inner only; left joins: join_associate_left
 NULLs   safe: an inner join drops FALSE and UNKNOWN alike, so a conjunct may change joins
 Rows    same bag; same column set
-Guards  those of join_associate: p' and q' non-empty, so no cross product appears (setting cross_products lifts this); no
-        volatile conjunct; no conjunct that may raise goes down; not when both p and q have one
+Guards  those of join_associate
 Source  Pellenkoft, Galindo-Legaria and Kersten, VLDB 1997; Shanbhag and Sudarshan, PVLDB 2014 (rule sets)
 """
 

@@ -9,9 +9,7 @@ needs it, since it tries no rule on the joins in between.
 Kinds   inner only; joins on one input, some of them outer: join_exchange_left, join_exchange_full
 NULLs   safe: an inner join drops FALSE and UNKNOWN alike, so a conjunct may change joins
 Rows    same bag; same column set
-Guards  p', q' and r' non-empty, so no cross product appears (setting cross_products lifts this); no volatile conjunct; no
-        conjunct that may raise goes down, where it would see rows that the others had removed; not when two of p, q and r
-        have one: within one predicate only conjuncts that cannot raise are sure to be tested first
+Guards  those of join_associate, for three joins: p', q' and r' non-empty, not two of p, q and r with a conjunct that may raise
 Source  Pellenkoft, Galindo-Legaria and Kersten, VLDB 1997
 """
 
