@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
+from experiments.documentation.markdown import table
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, WINDOW_FUNCTIONS
 from optimizer.algebra.functions import PARAMETERS, AggregateFunction, Function
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
@@ -45,26 +45,19 @@ def page() -> str:
             _HEAD,
             "## Scalar functions and operators\n",
             "NULL in, NULL out, unless the page says otherwise. *May fail*: on some values, so it is not moved to other rows.\n",
-            *_table(("function", "also", "takes", "meaning", ""), map(_scalar, SCALAR_FUNCTIONS.values())),
+            *table(("function", "also", "takes", "meaning", ""), map(_scalar, SCALAR_FUNCTIONS.values())),
             "\n## Aggregates\n",
             "Each takes `DISTINCT`, `ORDER BY` inside the call and `FILTER`, and may stand over a window. Rows with a NULL",
             "argument are left out, and over no rows the value is NULL, unless the page says otherwise. `ORDER BY` counts where",
             "row order matters; a sum of DOUBLEs is made in any order, also where one is written: plans differ in last digits.\n",
-            *_table(("function", "also", "takes", "meaning", ""), map(_aggregate, AGGREGATE_FUNCTIONS.values())),
+            *table(("function", "also", "takes", "meaning", ""), map(_aggregate, AGGREGATE_FUNCTIONS.values())),
             "\n## Window functions\n",
-            *_table(("function", "meaning"), ((f"`{f.name}`", f.doc) for f in WINDOW_FUNCTIONS.values())),
+            *table(("function", "meaning"), ((f"`{f.name}`", f.doc) for f in WINDOW_FUNCTIONS.values())),
             "\n## What arguments have to be\n",
-            *_table(("word", "means"), PARAMETERS.items()),
+            *table(("word", "means"), PARAMETERS.items()),
             "",
         )
     )
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterable[str]:
-    yield f"| {' | '.join(head)} |"
-    yield f"|{' --- |' * len(head)}"
-    for row in rows:
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
 
 
 def _scalar(function: Function) -> tuple[str, ...]:

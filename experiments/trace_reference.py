@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from experiments.documentation.markdown import table
 from optimizer.trace.recorder import FORMAT, VERSION
 from optimizer.trace.vocabulary import Field, Kind, vocabulary
 
@@ -64,7 +65,7 @@ def page() -> str:
         *_fields(known.facts),
         "\n## Types of fields\n",
         "A `?` after a type: the field may be missing, or null.\n",
-        *_table(("type", "is"), ((f"`{name}`", meaning) for name, meaning in known.types.items())),
+        *table(("type", "is"), ((f"`{name}`", meaning) for name, meaning in known.types.items())),
         "",
     ]
     return "\n".join(lines)
@@ -73,17 +74,17 @@ def page() -> str:
 def _fields(fields: Mapping[str, Field]) -> Iterable[str]:
     if fields:
         rows = ((f"`{f.name}`", f.type + "?" * f.optional, f.meaning) for f in fields.values())
-        yield from (*_table(("field", "type", "meaning"), rows), "")
+        yield from (*table(("field", "type", "meaning"), rows), "")
 
 
 def _words(kind: Kind) -> Iterable[str]:
     yield f"> {kind.sentence}"
     for name, cases in kind.parts.items():
         yield f"\nThe part `{name}`:\n"
-        yield from _table(("where there are", "it says"), ((_names(names), _said(text)) for names, text in cases))
+        yield from table(("where there are", "it says"), ((_names(names), _said(text)) for names, text in cases))
     for name, said in kind.values.items():
         yield f"\nThe field `{name}`:\n"
-        yield from _table(("value", "it says"), ((f"`{value}`", _said(text)) for value, text in said.items()))
+        yield from table(("value", "it says"), ((f"`{value}`", _said(text)) for value, text in said.items()))
 
 
 def _names(names: list[str]) -> str:
@@ -92,13 +93,6 @@ def _names(names: list[str]) -> str:
 
 def _said(text: str) -> str:
     return text.strip() or "nothing"
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterable[str]:
-    yield f"| {' | '.join(head)} |"
-    yield f"|{' --- |' * len(head)}"
-    for row in rows:
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
 
 
 if __name__ == "__main__":
