@@ -11,11 +11,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from experiments.duckdb_sql import load_table
 from optimizer.catalog.table import Catalog
 
-MISSING = (
-    "DuckDB is not installed, so its estimates are left out; to have them: pip install 'planscope[test]' or pip install duckdb"
-)
 _PREDICATE = re.compile(r"\s+and\s+", re.IGNORECASE)
 _EQUALITY = re.compile(r"(\w+\.\w+)\s*=\s*(\w+\.\w+)")
 _QUERY = re.compile(r"select count\(\*\) from (.*?) where (.*?);?\s*", re.IGNORECASE | re.DOTALL)
@@ -84,14 +82,10 @@ class DuckDBEstimates:
         """Raises ImportError when DuckDB is not installed."""
         import duckdb
 
-        self.version: str = duckdb.__version__
         self._connection: Any = duckdb.connect(":memory:")
         for table in catalog.tables.values():
             if table.files:
-                assert table.format == "parquet", f"{table.name} is stored as {table.format}"
-                self._connection.execute(
-                    f'create table "{table.name}" as from read_parquet($files)', {"files": [str(file) for file in table.files]}
-                )
+                load_table(self._connection, table)
 
     def rows(self, sub_query: str) -> float:
         """Its estimate for a query `select count(*) from …`."""

@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from importlib import import_module
 from types import ModuleType
+from typing import Any
+
+from optimizer.catalog.table import Table
+from optimizer.errors import Unsupported
 
 MISSING = "DuckDB is not installed, so its times are left out; to have them: pip install 'planscope[test]' or pip install duckdb"
+READERS = {"parquet": "read_parquet", "csv": "read_csv"}
 _QUOTED_OR_AT = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|\bat\b""", re.IGNORECASE)
 
 
@@ -21,3 +26,15 @@ def duckdb_module() -> ModuleType | None:
 def for_duckdb(sql: str) -> str:
     """The query without its semicolon, the alias AT in quotes: DuckDB keeps the word for AT TIME ZONE and time travel."""
     return _QUOTED_OR_AT.sub(lambda found: found[1] or '"at"', sql).strip().rstrip(";")
+
+
+def load_table(connection: Any, table: Table) -> None:
+    """Makes a table of DuckDB's with the rows of ours. Raises Unsupported for files that it does not read."""
+    if table.format not in READERS:
+        raise Unsupported(f"{table.name} is stored as {table.format}, which DuckDB does not read")
+    files = {"files": [str(file) for file in table.files]}
+    connection.execute(f"create table {quoted(table.name)} as from {READERS[table.format]}($files)", files)
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -18,14 +18,13 @@ from executor.execution import reader
 from executor.session import Session
 from experiments.bench.child import status_mb
 from experiments.bench.experiment import Item, Row
-from experiments.duckdb_sql import for_duckdb
+from experiments.duckdb_sql import READERS, for_duckdb, quoted
 from experiments.workloads.data import open_data
 from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import ExecutionError
 from optimizer.settings import Settings
 
 NAMES = ("planscope", "duckdb", "polars")
-_READERS = {"parquet": "read_parquet", "csv": "read_csv"}
 
 
 class Engine(Protocol):
@@ -61,9 +60,9 @@ class DuckDB:
         self._connection.execute(f"SET threads = {threads}; SET enable_progress_bar = false")
         for table in catalog.tables.values():
             files = ", ".join("'" + str(file).replace("'", "''") + "'" for file in table.files)
-            columns = ", ".join(_quoted(column.name) for column in table.columns)
-            source = f"{_READERS[table.format]}([{files}])"
-            self._connection.execute(f"CREATE VIEW {_quoted(table.name)} AS SELECT {columns} FROM {source}")
+            columns = ", ".join(quoted(column.name) for column in table.columns)
+            source = f"{READERS[table.format]}([{files}])"
+            self._connection.execute(f"CREATE VIEW {quoted(table.name)} AS SELECT {columns} FROM {source}")
 
     def plan(self, sql: str) -> Callable[[], pa.Table]:
         text = for_duckdb(sql)
@@ -88,10 +87,6 @@ def _lazy(table: Table) -> Any:
 
     files = [str(file) for file in table.files]
     return polars.scan_csv(files) if table.format == "csv" else polars.scan_parquet(files)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 # -- one process, one engine, one query -----------------------------------------------------------------------------------------

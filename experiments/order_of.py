@@ -15,7 +15,7 @@ from shutil import which
 from typing import Any, NamedTuple
 
 from experiments import workloads
-from experiments.duckdb_sql import duckdb_module, for_duckdb
+from experiments.duckdb_sql import duckdb_module, for_duckdb, load_table
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.subqueries import subqueries_of
 from optimizer.algebra.trees import Tree, postorder
@@ -26,7 +26,6 @@ from optimizer.pipeline import OptimizedQuery
 
 # the first would share the scans of a table; the second, run after joins are ordered, leaves plans that cannot be written as JSON
 _WITHOUT = ("common_subplan", "column_lifetime")
-_READERS = {"parquet": "read_parquet", "csv": "read_csv"}
 
 
 class SystemOrder(NamedTuple):
@@ -53,11 +52,7 @@ def duckdb_order(catalog: Catalog, query: OptimizedQuery) -> SystemOrder:
     connection: Any = module.connect(":memory:")
     try:
         for name in dict.fromkeys(table for table, _ in aliases):
-            table = catalog.tables[name]
-            if table.format not in _READERS:
-                raise Unsupported(f"{name} is stored as {table.format}, which DuckDB does not read")
-            files = {"files": [str(file) for file in table.files]}
-            connection.execute(f'create table "{name}" as from {_READERS[table.format]}($files)', files)
+            load_table(connection, catalog.tables[name])
         connection.execute(f"set disabled_optimizers = '{','.join(_WITHOUT)}'")
         text = connection.execute("select json_serialize_plan(?, optimize := true)", [for_duckdb(query.sql)]).fetchone()[0]
     except module.Error as error:

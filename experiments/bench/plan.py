@@ -21,7 +21,7 @@ import pyarrow as pa
 from executor.session import Session
 from experiments.bench.experiment import Item, Options, Row, Section, Table
 from experiments.bench.summary import grouped
-from experiments.duckdb_sql import MISSING, duckdb_module, for_duckdb
+from experiments.duckdb_sql import MISSING, duckdb_module, for_duckdb, load_table
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import built_in_queries, resolve_sql
 from memo_viz.explain import regions_text
@@ -131,8 +131,7 @@ def _duckdb(data: str) -> Any:
     connection = module.connect(":memory:")
     connection.execute("SET threads = 1")
     for table in open_data(data).tables.values():
-        files = ", ".join("'" + str(file).replace("'", "''") + "'" for file in table.files)
-        connection.execute(f'CREATE TABLE "{table.name}" AS SELECT * FROM read_parquet([{files}])')
+        load_table(connection, table)
     return connection
 
 
