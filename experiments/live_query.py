@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from executor.session import Session
 from experiments.commands.inputs import TO_WATCH, Inputs
-from optimizer.algebra.columns import Columns
-from optimizer.catalog.table import Catalog
 from optimizer.errors import PlanscopeError, SettingsError
 from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings
@@ -22,7 +21,7 @@ class LiveQuery:
 
     def __init__(self, inputs: Inputs, session: Session, sql: str) -> None:
         self._inputs, self._sql = inputs, sql
-        self._catalog: Catalog = session.catalog
+        self._catalog = session.catalog
         self._settings = session.settings
         self._rows: dict[frozenset[str], float] = {}
         self._live: LiveSearch | None = None
@@ -68,8 +67,4 @@ class LiveQuery:
             return Session(self._catalog, settings, program).optimizer
         if settings.estimator != "histogram":
             raise SettingsError(f"rows are put over the estimates of estimator=histogram, not of {settings.estimator}")
-
-        def estimator(catalog: Catalog, columns: Columns) -> Injected:
-            return Injected(catalog, columns, rows)
-
-        return Optimizer(self._catalog, settings, program=program, estimator=estimator)
+        return Optimizer(self._catalog, settings, program=program, estimator=partial(Injected, cardinalities=rows))

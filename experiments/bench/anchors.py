@@ -11,7 +11,6 @@ of a reference implementation of the same algorithms, under C_out over random ca
 
 from __future__ import annotations
 
-from functools import cache
 from operator import itemgetter
 from random import Random
 
@@ -21,15 +20,15 @@ import pyarrow as pa
 from executor.session import Session
 from experiments.bench.enumeration import random_costing
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
-from experiments.bench.quality import q_error, too_low
+from experiments.bench.quality import too_low
 from experiments.bench.store import table_of
 from experiments.bench.summary import geometric_mean, grouped, median_of
 from experiments.sub_plans import JOINS_ALONE, SubPlans
-from experiments.workloads.data import open_data
+from experiments.workloads.data import opened
 from experiments.workloads.join_graphs import join_graph
 from experiments.workloads.queries import default_data, resolve_sql
 from experiments.workloads.true_cardinalities import true_cardinalities
-from optimizer.catalog.table import Catalog
+from memo_viz.q_error import q_error
 from optimizer.errors import PlanscopeError
 from optimizer.joins.dp_ccp import dp_ccp
 from optimizer.joins.graph import JoinGraph
@@ -101,11 +100,6 @@ def items(options: Options) -> list[Item]:
     return found
 
 
-@cache
-def _catalog(query: str) -> Catalog:
-    return open_data(default_data(query) or "joingraph")
-
-
 def measure(item: Item) -> list[Row]:
     """Rows by number of relations for q-errors, else one."""
     if item["mode"] == "linearized":
@@ -118,7 +112,7 @@ def measure(item: Item) -> list[Row]:
     else:
         own = {"enumeration": item["setting"], "cross_products": True, "pruning": "none", "seed": "none"}
         settings = Settings.from_mapping({**_C_OUT, "cost_model": "arrow", **own})
-    planned = Session(_catalog("joingraph"), settings).optimizer.optimize(resolve_sql(item["query"]))
+    planned = Session(opened("joingraph"), settings).optimizer.optimize(resolve_sql(item["query"]))
     found = planned.search
     joins = sum(1 for group in planned.memo.live_groups() for mexpr in group.logical if mexpr.op.name == "join")
     return [
@@ -146,7 +140,7 @@ def _linearized(name: str, seed: int) -> Row:
 def _q_errors(query: str, estimator: str) -> list[Row]:
     """The median q-error of the sub-plans of a query, by their relations, and how many are estimated too low."""
     settings = Settings.from_pairs([f"estimator={estimator}"], JOINS_ALONE)
-    plans = SubPlans(Session(_catalog(query), settings).optimizer.optimize(resolve_sql(query)))
+    plans = SubPlans(Session(opened(default_data(query) or "joingraph"), settings).optimizer.optimize(resolve_sql(query)))
     by_size: dict[int, list[tuple[float, bool]]] = {}
     for aliases, count in true_cardinalities(_WORKLOAD)[query].items():
         rows = plans.rows(aliases)

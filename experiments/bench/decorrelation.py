@@ -62,7 +62,6 @@ queries: tpch/q02.
 OWN_SETTINGS = {"decorrelate": "every item is measured under every method"}
 TIMEOUT = 300.0
 KEYS = ("method",)
-LOWER = ("regret", "cost")
 
 
 def items(options: Options) -> list[Item]:

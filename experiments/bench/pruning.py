@@ -12,7 +12,6 @@ import math
 import shlex
 import time
 from collections import Counter
-from functools import cache
 from typing import Any
 
 import click
@@ -20,12 +19,11 @@ import click
 from executor.session import Session
 from experiments.bench.experiment import Item, Options, Row, names_of
 from experiments.bench.pruning_report import FACTORS, MODES, SEARCHES, SHARES, report
-from experiments.workloads.data import open_data
+from experiments.workloads.data import open_data, opened
 from experiments.workloads.join_graphs import is_graph_name, join_graph
 from experiments.workloads.queries import default_data, query_name, resolve_sql
 from memo_viz.explain import regions_text
 from optimizer.audit.audit import audit
-from optimizer.catalog.table import Catalog
 from optimizer.errors import InternalError, SqlError
 from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings
@@ -85,7 +83,6 @@ FULL = (
 PRESETS = {"large": (*(f"clique/{n}" for n in range(8, 13)), *(f"star/{n}" for n in range(8, 15)))}
 VARIED = ("chain/5", "star/5", "clique/4")  # by the other factors, where no query is named
 _DATA = {"tpch": "tpch:0.01", "tpcds": "tpcds:0.01"}
-_TOLERANCE = 1e-9
 _ENOUGH_SECONDS = 0.1  # a time is the least of three runs, or of as many as this allows
 _MOST_REPEATED = 20_000  # tasks of a search that is run again, to count bindings and tasks by class, and to end it earlier
 _LEAST_TASKS = 64  # of a search that is worth ending earlier
@@ -173,11 +170,6 @@ def _sql(item: Item) -> str:
 # -- measuring ------------------------------------------------------------------------------------------------------------------
 
 
-@cache
-def _catalog(data: str) -> Catalog:
-    return open_data(data)
-
-
 def settings_of(item: Item) -> Settings:
     """The settings that an item stands for."""
     pruning, _, seed = item["mode"].partition("+")
@@ -230,7 +222,7 @@ def measure(item: Item) -> list[Row]:
 
 
 def _optimizer(item: Item, settings: Settings) -> Optimizer:
-    return Session(_catalog(item["data"]), settings).optimizer
+    return Session(opened(item["data"]), settings).optimizer
 
 
 class _Tally(Trace):

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import itemgetter
 from pathlib import Path
 
@@ -38,10 +38,10 @@ from experiments.order_of import SystemOrder, duckdb_order, postgres_order, reco
 from experiments.plan_space import plan_key
 from experiments.sub_plans import JOINS_ALONE, SubPlans, scan_of
 from experiments.timing import run, timed
-from experiments.workloads.data import open_data
+from experiments.workloads.data import opened
 from experiments.workloads.queries import default_data, resolve_sql
 from experiments.workloads.true_cardinalities import WORKLOADS, Aliases, true_cardinalities
-from optimizer.algebra.columns import Columns
+from memo_viz.q_error import q_error
 from optimizer.algebra.plan import PlanNode
 from optimizer.catalog.table import Catalog
 from optimizer.cost.model import CostModel
@@ -62,7 +62,6 @@ the first two.
 MODES = ("estimates", "plans", "run")
 TIMEOUT = 120.0
 KEYS = ("what", "by", "cost_model", "aliases")
-LOWER = ("q_error", "ratio")
 ESTIMATORS, COST_MODELS = "histogram,system_r,upper_bound", "c_out,arrow"
 OWN_SETTINGS = {"estimator": "write --estimators {value}", "cost_model": "write --cost-models {value}"}
 PARAMETERS = (
@@ -107,26 +106,16 @@ def _queries(named: Iterable[str], quick: bool) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1)
-def _catalog(data: str) -> Catalog:
-    return open_data(data)
-
-
-@lru_cache(maxsize=1)
-def _truth(workload: str) -> dict[str, dict[Aliases, int]]:
-    return true_cardinalities(workload)
-
-
-@lru_cache(maxsize=1)
 def _duckdb(data: str) -> DuckDBEstimates | None:
     """None where DuckDB is not installed, or there are no rows."""
-    return None if duckdb_module() is None or _catalog(data).statistics_only else DuckDBEstimates(_catalog(data))
+    return None if duckdb_module() is None or opened(data).statistics_only else DuckDBEstimates(opened(data))
 
 
 def measure(item: Item) -> list[Row]:
     name = item["query"]
     workload = name.split("/")[0]
     data = default_data(name) or workload
-    catalog, counted, sql = _catalog(data), _truth(workload)[name], resolve_sql(name)
+    catalog, counted, sql = opened(data), true_cardinalities(workload)[name], resolve_sql(name)
     settings = {
         (model, estimator): Settings.from_pairs(
             (*NO_BUDGETS, *item["pairs"], f"cost_model={model}", f"estimator={estimator}"), JOINS_ALONE
@@ -174,11 +163,6 @@ def estimates(
             }  # fmt: skip
 
 
-def q_error(estimate: float, true: float) -> float:
-    estimate, true = max(1.0, estimate), max(1.0, true)
-    return max(estimate / true, true / estimate)
-
-
 def too_low(estimate: float, true: float) -> bool:
     """Rounding aside."""
     return max(1.0, estimate) < max(1.0, true) * (1 - 1e-9)
@@ -206,11 +190,7 @@ def plans(
     runnable: bool,
 ) -> list[Row]:
     """A row for the cheapest plan under true rows, one for each estimator's choice and one for each order of another system."""
-    rows = {aliases: float(count) for aliases, count in counted.items()}
-
-    def injected(catalog: Catalog, columns: Columns) -> Injected:
-        return Injected(catalog, columns, rows)
-
+    injected = partial(Injected, cardinalities={aliases: float(count) for aliases, count in counted.items()})
     model = settings.cost_model
     cheapest = Optimizer(catalog, settings, estimator=injected)
     planned = cheapest.optimize(sql)

@@ -10,7 +10,6 @@ import platform
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -22,6 +21,7 @@ from executor.atomic import make_folder, write_file
 from experiments.bench.code_version import code_digest, commit
 from experiments.bench.experiment import Experiment, Item
 from experiments.bench.store import Store
+from experiments.lock import now
 from optimizer.errors import OutputError, PlanscopeError
 
 _PACKAGES = ("planscope", "pyarrow", "numpy", "sqlglot", "networkx", "duckdb", "polars")
@@ -48,9 +48,9 @@ class Results(Store):
             raise OutputError(f"{folder} has a results.parquet of something else: name another folder")
         if known is not None and known["experiment"] != experiment.NAME:
             raise PlanscopeError(f"{folder} has results of bench {known['experiment']}: name another folder with -o")
-        now = {"the code": code, **(inputs or {})}
+        new = {"the code": code, **(inputs or {})}
         old: dict[str, str] = {} if known is None else {"the code": known["code"], **known.get("inputs", {})}
-        if changed := [f"{what} ({old[what]}, now {now[what]})" for what in now if old.get(what, now[what]) != now[what]]:
+        if changed := [f"{what} ({old[what]}, now {new[what]})" for what in new if old.get(what, new[what]) != new[what]]:
             raise PlanscopeError(
                 f"{folder} has results of another version of {', '.join(changed)}: name another folder with "
                 f"-o, or remove it; planscope bench report {folder} makes its report again"
@@ -61,7 +61,7 @@ class Results(Store):
             "experiment": experiment.NAME,
             "commands": list(dict.fromkeys([*([] if known is None else known["commands"]), command])),
             "code": code,
-            "inputs": {what: digest for what, digest in {**old, **now}.items() if what != "the code"},
+            "inputs": {what: digest for what, digest in {**old, **new}.items() if what != "the code"},
             **environment(),
             "item_columns": columns,
         }
@@ -76,7 +76,7 @@ class Results(Store):
 
     def finish(self, items: Sequence[Item]) -> pa.Table:
         table = super().finish(items)
-        self.environment["finished"] = _now()
+        self.environment["finished"] = now()
         self._write_environment()
         return table
 
@@ -122,7 +122,7 @@ def environment() -> dict[str, Any]:
         "processors": os.cpu_count(),
         "load_at_start": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "hash_seed": os.environ.get("PYTHONHASHSEED", "random" if sys.flags.hash_randomization else "0"),
-        "started": _now(),
+        "started": now(),
         "finished": None,
     }
 
@@ -133,7 +133,3 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

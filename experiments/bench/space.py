@@ -53,7 +53,6 @@ TPC-H.
 MODES = ("costs", "run")
 TIMEOUT = 300.0
 KEYS = ("what", "number")
-LOWER = ("ratio",)
 QUERIES = tuple(f"tpch/q{number:02d}" for number in range(1, 23))
 WITHIN = 10.0
 SECONDS = 10.0  # for one run

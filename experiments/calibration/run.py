@@ -6,7 +6,6 @@ import os
 import platform
 import tempfile
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ from experiments.calibration.cases import cases
 from experiments.calibration.data import make_catalog
 from experiments.calibration.fit import Fit, fit
 from experiments.calibration.measure import Point, measure
+from experiments.lock import now
 from optimizer.cost.coefficients import DEFAULTS
 from optimizer.cost.coefficients_file import coefficients_text
 
@@ -50,7 +50,7 @@ def machine_facts(rows: int) -> dict[str, Any]:
     except PackageNotFoundError:
         planscope = "unknown"
     return {
-        "measured": datetime.now(UTC).isoformat(timespec="seconds"),
+        "measured": now(),
         "rows": rows,
         "cores": os.cpu_count(),
         "processor": platform.machine(),

@@ -7,6 +7,7 @@ import hashlib
 import re
 import shlex
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from experiments.workloads.cache import Progress, cache_folder
@@ -65,6 +66,12 @@ def open_data(spec: str | None, progress: Progress | None = None) -> Catalog:
         _tell_once(folder, catalog, progress)
         _tell_stale(folder, catalog, progress)
     return catalog
+
+
+@cache
+def opened(spec: str) -> Catalog:
+    """`open_data`, once in a process."""
+    return open_data(spec)
 
 
 def _tell_stale(folder: Path, catalog: Catalog, progress: Progress) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -14,6 +15,7 @@ _HERE = Path(__file__).parent
 Aliases = frozenset[str]
 
 
+@cache
 def true_cardinalities(workload: str) -> dict[str, dict[Aliases, int]]:
     """By query name (`stats/001`): sets of relations, by alias, and the rows of their join under all predicates among them.
 
