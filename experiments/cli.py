@@ -7,7 +7,6 @@ budget; 130 interrupted; 141 the reader of our output went away.
 from __future__ import annotations
 
 import errno
-import importlib
 import importlib.metadata
 import os
 import re
@@ -18,6 +17,7 @@ from functools import partial
 
 import click
 
+from experiments.commands.groups import CommandGroup
 from memo_viz.text import clean_lines, shorten
 from optimizer.errors import Interrupted, OutputError, PlanscopeError
 
@@ -49,33 +49,11 @@ COMMANDS = {  # name -> what `planscope --help` says; the command itself is impo
 }
 
 
-class Commands(click.Group):
-    """Commands by name, each in `experiments/commands/NAME.py` as `command`, imported on demand."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
-            return None
-        module = f"experiments.commands.{name.replace('-', '_')}"
-        command: click.Command = importlib.import_module(module).command
-        return command
+class Commands(CommandGroup):
+    """`trace diff` is `diff`."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[:2] == ["trace", "diff"]:
-            args = args[1:]
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], COMMANDS, 1)
-            hint = f'did you mean "{near[0]}"?' if near else f"commands: {', '.join(COMMANDS)}"
-            raise click.UsageError(f'there is no command "{args[0]}"; {hint}', ctx)
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        return super().resolve_command(ctx, args[1:] if args[:2] == ["trace", "diff"] else args)
 
 
 def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -91,7 +69,10 @@ def version() -> str:
         return "unknown (not installed)"
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Commands, package="experiments.commands", parts=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)  # fmt: skip
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version.")
 def cli() -> None:
     """A research framework for Cascades query optimizers: SQL in, memo search, trace and pictures, Arrow out.

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Mapping
+from typing import Any
 
 import click
 
 
 class CommandGroup(click.Group):
-    """Commands by name, each as `command` in the module `package`.NAME (`import` in import_); `parts`: one line of help each."""
+    """Commands by name, each as `command` in the module `package`.NAME (`import` in import_, `what-if` in what_if); `parts`: one
+    line of help each."""
 
-    def __init__(self, name: str, package: str, parts: Mapping[str, str], help: str) -> None:
-        super().__init__(name, help=help)
+    def __init__(self, name: str | None, package: str, parts: Mapping[str, str], **more: Any) -> None:
+        super().__init__(name, **more)
         self._package, self._parts = package, dict(parts)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -22,15 +23,18 @@ class CommandGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self._parts:
             return None
-        module = "import_" if name == "import" else name
+        module = "import_" if name == "import" else name.replace("-", "_")
         found: click.Command = importlib.import_module(f"{self._package}.{module}").command
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self._parts and not args[0].startswith("-"):
+            import difflib
+
             near = difflib.get_close_matches(args[0], self._parts, 1)
             hint = f'did you mean "{near[0]}"?' if near else f"commands: {', '.join(self._parts)}"
-            raise click.UsageError(f'there is no command "{self.name} {args[0]}"; {hint}', ctx)
+            _, *above = ctx.command_path.split()
+            raise click.UsageError(f'there is no command "{" ".join([*above, args[0]])}"; {hint}', ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -11,4 +11,4 @@ PARTS = {  # name -> what `planscope data --help` says
     "show": "Show the tables of a dataset, their keys and statistics.",
     "path": "Print the folder of a dataset; a built-in one is made if need be.",
 }
-command = CommandGroup("data", "experiments.commands.data", PARTS, "Datasets: where they are, what they hold, how they are made.")
+command = CommandGroup("data", __name__, PARTS, help="Datasets: where they are, what they hold, how they are made.")
