@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +59,7 @@ def _complete_rule(ctx: click.Context, param: click.Parameter, begun: str) -> li
 
 @dataclass(frozen=True)
 class Inputs:
-    """The texts a user gave, before anything was looked up."""
+    """The texts a user gave, before anything was looked up: a field for each option of `query_inputs`."""
 
     sql: str
     data: str | None
@@ -152,25 +153,11 @@ def query_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
                   shell_complete=_complete_preset)  # fmt: skip
     @plugin_option
     @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
-    def wrapped(
-        sql: str,
-        data: str | None,
-        pairs: tuple[str, ...],
-        disable: tuple[str, ...],
-        settings_file: Path | None,
-        program_file: Path | None,
-        plugins: tuple[str, ...],
-        preset: str | None,
-        quiet: bool,
-        join_order: str | None,
-        **rest: Any,
-    ) -> Any:
-        inputs = Inputs(sql, data, pairs, disable, settings_file, program_file, quiet, plugins, preset, join_order)
-        return function(inputs=inputs, **rest)
+    @wraps(function)  # with the options that it has already
+    def wrapped(**given: Any) -> Any:
+        inputs = Inputs(**{each.name: given.pop(each.name) for each in fields(Inputs)})
+        return function(inputs=inputs, **given)
 
-    wrapped.__doc__ = function.__doc__
-    wrapped.__name__ = function.__name__
-    wrapped.__dict__.setdefault("__click_params__", [])[:0] = function.__dict__.get("__click_params__", [])
     return wrapped
 
 
