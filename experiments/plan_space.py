@@ -16,8 +16,7 @@ from experiments.same_rows import difference
 from experiments.timing import timed
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import column_set
-from optimizer.algebra.logical import Aggregate, Filter, Limit, Project, Window
-from optimizer.algebra.logical_joins import Join
+from optimizer.algebra.logical import Limit, Window
 from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.scalars import WindowCall
@@ -107,22 +106,15 @@ def leaves_choice(query: OptimizedQuery) -> bool:
     for node in postorder(query.bound.tree):
         if not isinstance(node, Tree):
             continue
+        if any(scalar.volatile for scalar in node.op.scalars()):
+            return True
         match node.op:
             case Limit(order):
                 if not node.inputs[0].props.unique_on(column_set(key.column for key in order)):
                     return True
-            case Filter(predicate) | Join(_, predicate):
-                if any(conjunct.volatile for conjunct in predicate):
-                    return True
-            case Project(items):
-                if any(item.value.volatile for item in items):
-                    return True
-            case Aggregate(_, aggregates):
-                if any(item.call.volatile for item in aggregates):
-                    return True
             case Window(partition, order, items):
                 ties = not node.inputs[0].props.unique_on(column_set((*partition, *(key.column for key in order))))
-                if any(item.call.volatile or (ties and tells_peers_apart(item.call)) for item in items):
+                if ties and any(tells_peers_apart(item.call) for item in items):
                     return True
     return False
 
