@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import hypot, sqrt
 
+import numpy as np
+import numpy.typing as npt
+
 
 def kendall_tau(estimates: Sequence[float], actuals: Sequence[float]) -> float | None:
     """Kendall's τ-b: 1 where the two order all pairs alike, -1 where oppositely; tied pairs are taken out of the norm.
@@ -26,25 +29,17 @@ def kendall_tau(estimates: Sequence[float], actuals: Sequence[float]) -> float |
 
 def spearman(estimates: Sequence[float], actuals: Sequence[float]) -> float | None:
     """Spearman's ρ: Pearson's correlation of the ranks, tied values sharing their mean rank. None as for τ."""
-    x, y = _ranks(estimates), _ranks(actuals)
-    mean = (len(x) - 1) / 2
+    x, y = mean_ranks(estimates).tolist(), mean_ranks(actuals).tolist()
+    mean = (len(x) + 1) / 2
     covariance = sum((a - mean) * (b - mean) for a, b in zip(x, y, strict=True))
     spread = sum((a - mean) ** 2 for a in x) * sum((b - mean) ** 2 for b in y)
     return covariance / sqrt(spread) if spread else None
 
 
-def _ranks(values: Sequence[float]) -> list[float]:
-    """From 0; equal values have the mean of the places they take."""
-    places = sorted(range(len(values)), key=values.__getitem__)
-    ranks = [0.0] * len(values)
-    start = 0
-    while start < len(places):
-        end = start
-        while end < len(places) and values[places[end]] == values[places[start]]:
-            end += 1
-        for place in places[start:end]:
-            ranks[place] = (start + end - 1) / 2
-        start = end
+def mean_ranks(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """From 1; equal values have the mean of the places they take."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: npt.NDArray[np.float64] = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
     return ranks
 
 

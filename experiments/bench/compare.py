@@ -25,6 +25,7 @@ from experiments.bench.registry import load
 from experiments.bench.results import read_environment, read_rows
 from experiments.bench.store import table_of
 from experiments.bench.summary import grouped
+from experiments.rank_correlation import mean_ranks
 from optimizer.errors import OutputError, PlanscopeError, many
 
 Rows = dict[tuple[Any, ...], list[Row]]
@@ -111,9 +112,7 @@ def signed_rank(differences: np.ndarray[Any, np.dtype[np.float64]]) -> float:
     differences = differences[differences != 0.0]
     if not len(differences):
         return 1.0
-    sizes = np.abs(differences)
-    _, inverse, counts = np.unique(sizes, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]  # the mean rank of those that are equal
+    ranks = mean_ranks(np.abs(differences))
     observed = abs(float(np.sum(np.sign(differences) * ranks)))
     if len(ranks) <= 13:  # all flips
         signs = 1.0 - 2.0 * ((np.arange(1 << len(ranks))[:, None] >> np.arange(len(ranks))) & 1)
