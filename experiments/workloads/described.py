@@ -12,7 +12,7 @@ the geometric mean of that bound and the number of values, the middle of the pos
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -31,12 +31,7 @@ def described_catalog(name: str, declarations: Sequence[TableDeclaration], figur
     Figures of columns are optional, rows are not. Raises CatalogError: a table without rows, figures of a table or column
     that is not declared, a column type that planscope lacks, a foreign key to nowhere.
     """
-    _refuse_unknown("table", figures, [declared.name for declared in declarations])
-    by_name = {declared.name.lower(): declared for declared in declarations}
-    tables = {key: _table(declared, figures.get(declared.name, {})) for key, declared in by_name.items()}
-    for key, declared in by_name.items():
-        tables[key] = replace(tables[key], foreign_keys=foreign_keys(tables[key], declared, tables, by_name))
-    return Catalog(name, tables.values())
+    return Catalog(name, _with_described({}, declarations, figures))
 
 
 def with_described_tables(catalog: Catalog, declarations: Sequence[TableDeclaration], figures: Mapping[str, Any]) -> Catalog:
@@ -44,16 +39,22 @@ def with_described_tables(catalog: Catalog, declarations: Sequence[TableDeclarat
 
     Raises CatalogError as `described_catalog` does, and where two tables have one name.
     """
+    return Catalog(catalog.name, _with_described(catalog.tables, declarations, figures), [catalog.digest])
+
+
+def _with_described(
+    there: Mapping[str, Table], declarations: Sequence[TableDeclaration], figures: Mapping[str, Any]
+) -> Iterable[Table]:
     _refuse_unknown("table", figures, [declared.name for declared in declarations])
     by_name = {declared.name.lower(): declared for declared in declarations}
-    tables = {name.lower(): table for name, table in catalog.tables.items()}
+    tables = {name.lower(): table for name, table in there.items()}
     for key, declared in by_name.items():
         if key in tables:
             raise CatalogError(f'table "{declared.name}" is there already, with rows')
         tables[key] = _table(declared, figures.get(declared.name, {}))
     for key, declared in by_name.items():
         tables[key] = replace(tables[key], foreign_keys=foreign_keys(tables[key], declared, tables, by_name))
-    return Catalog(catalog.name, tables.values(), [catalog.digest])
+    return tables.values()
 
 
 def _table(declared: TableDeclaration, figures: Mapping[str, Any]) -> Table:
