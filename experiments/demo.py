@@ -8,7 +8,7 @@ import sys
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from executor.execution import actuals, new_counters, reader
 from executor.explanation import Explanation
 from executor.formats import show_table
 from executor.session import Session
-from experiments.commands.output import text_width
+from experiments.commands.output import aligned_text, text_width
 from experiments.workloads.data import dataset_folder, open_data
 from experiments.workloads.generated_data import is_made, seconds_of_steps
 from experiments.workloads.queries import resolve_sql
@@ -136,9 +136,8 @@ def _search(session: Session, sql: str) -> None:
                 number(query.cost),
             )
         )
-    _block(
-        _aligned(("pruning", "alternatives costed", "goals", "tasks", "skips", "dominated", "search ms", "winner's cost"), rows)
-    )
+    head = ("pruning", "alternatives costed", "goals", "tasks", "skips", "dominated", "search ms", "winner's cost")
+    _block(aligned_text(head, rows, text_width() - 3))
     click.echo()
     if len(costs) == 1:
         _say("Four searches, one answer: every mode found a plan of the same cost.")
@@ -254,16 +253,6 @@ def _block(text: str) -> None:
     click.echo()
     for line in text.splitlines():
         click.echo(f"   {line}".rstrip())
-
-
-def _aligned(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """Columns under their heads: the first to the left, figures to the right."""
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    lines = []
-    for row in [head, tuple("─" * width for width in widths), *rows]:
-        cells = [f"{row[0]:<{widths[0]}}", *(f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
 
 
 def _home(path: os.PathLike[str]) -> str:

@@ -38,7 +38,7 @@ def stage_text(stage: Stage, width: int) -> str:
     """
     if not stage.rewritings:
         return "\n".join([*stage.notes, *([""] if stage.notes else []), stage.text])
-    parts = [f"{stage.name}  {stage.ms:.1f} ms, {_many(len(stage.rewritings), 'firing')}"]
+    parts = [f"{stage.name}  {stage.ms:.1f} ms, {many(len(stage.rewritings), 'firing')}"]
     runs = [run for run in stage.batches if run.stop > run.start or run.stopped is not None]
     if not runs:
         parts += _rewritings(stage, 0, len(stage.rewritings), width)
@@ -107,12 +107,12 @@ def show_change(firing: Firing, columns: Columns, width: int) -> list[str]:
             kept = before[a0:a1]
             head, tail = (0 if i == 0 else _CONTEXT), (0 if i == len(opcodes) - 1 else _CONTEXT)
             if len(kept) > head + tail + 1:
-                kept = [*kept[:head], f"… {_many(len(kept) - head - tail, 'line')} as before", *kept[len(kept) - tail :]]
+                kept = [*kept[:head], f"… {many(len(kept) - head - tail, 'line')} as before", *kept[len(kept) - tail :]]
             lines += ["  " + line for line in kept]
         else:
             lines += [*_block("- ", before[a0:a1]), *_block("+ ", after[b0:b1])]
     if len(lines) > _LONG:
-        lines = [*lines[: _LONG - 1], f"  … {_many(len(lines) - _LONG + 1, 'more line')}; --format json has them all"]
+        lines = [*lines[: _LONG - 1], f"  … {many(len(lines) - _LONG + 1, 'more line')}; --format json has them all"]
     return [shorten(line, width) for line in lines]
 
 
@@ -129,12 +129,13 @@ def _rewritings(stage: Stage, start: int, stop: int, width: int) -> list[str]:
 
 
 def _block(sign: str, lines: list[str]) -> list[str]:
-    shown = lines if len(lines) <= _BLOCK else [*lines[: _BLOCK - 1], f"… {_many(len(lines) - _BLOCK + 1, 'more line')}"]
+    shown = lines if len(lines) <= _BLOCK else [*lines[: _BLOCK - 1], f"… {many(len(lines) - _BLOCK + 1, 'more line')}"]
     return [sign + line for line in shown]
 
 
 def _batch_title(run: BatchRun) -> str:
-    return f"batch {run.batch}: {_many(run.passes, 'pass', 'es')}, {_many(run.stop - run.start, 'firing')}"
+    passes = "1 pass" if run.passes == 1 else f"{run.passes:,} passes"
+    return f"batch {run.batch}: {passes}, {many(run.stop - run.start, 'firing')}"
 
 
 def _common(stage: Stage, width: int) -> list[str]:
@@ -143,7 +144,7 @@ def _common(stage: Stage, width: int) -> list[str]:
         kind = "one vertex" if each.vertices == 1 else "with columns of its own each time"
         lines = show_tree(each.tree, stage.columns, reads=True).split("\n")
         if len(lines) > _LONG:
-            lines = [*lines[: _LONG - 1], f"… {_many(len(lines) - _LONG + 1, 'more line')}"]
+            lines = [*lines[: _LONG - 1], f"… {many(len(lines) - _LONG + 1, 'more line')}"]
         shown = [shorten(f"  {clean(line)}", width) for line in lines]
         parts.append("\n".join([f"common subexpression: {many(each.times, 'time')}, {kind}", *shown]))
     return parts
@@ -167,7 +168,3 @@ def _cut_tree(root: Tree, same: set[int], columns: Columns) -> list[str]:
                 last = i == len(node.inputs) - 1
                 kept.append((node.inputs[i], rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")))
     return lines
-
-
-def _many(count: int, word: str, plural: str = "s") -> str:
-    return f"{count:,} {word}{plural if count != 1 else ''}"

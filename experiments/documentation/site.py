@@ -41,23 +41,8 @@ def main() -> int:
                 _write_picture(source, page.relative_to(DOCS), target, picture)
     for page in source.rglob("*.md"):
         page.write_text(_for_sphinx(page.read_text("utf-8"), page == source / "index.md"), "utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-W",
-        "--keep-going",
-        "-q",
-        "-j",
-        "2",
-        "-b",
-        "html",
-        "-d",
-        str(BUILD / "doctrees"),
-        str(source),
-        str(BUILD / "site"),
-    ]
-    done = subprocess.run(command, check=False)
+    options = ["-W", "--keep-going", "-q", "-j", "2", "-b", "html", "-d", str(BUILD / "doctrees")]
+    done = subprocess.run([sys.executable, "-m", "sphinx", *options, str(source), str(BUILD / "site")], check=False)
     if done.returncode == 0:
         print(f"the site is in {(BUILD / 'site' / 'index.html').relative_to(DOCS.parent)}")
     return done.returncode
