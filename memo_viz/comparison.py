@@ -16,7 +16,7 @@ from typing import Any
 from memo_viz.explain import finite
 from memo_viz.export import finite_json
 from memo_viz.matching import expression_key, match_groups, payload
-from memo_viz.names import ColumnNames, canonical_group, group_names
+from memo_viz.names import ColumnNames, canonical_group, column_names, group_names
 from memo_viz.plan_graph import Box, winner_boxes
 from memo_viz.text import clean, setting_text, shorten, wrap
 from memo_viz.words import event_words
@@ -166,7 +166,7 @@ def _tree_lines(boxes: Sequence[Box]) -> list[str]:
 def _winners(a: MemoState, b: MemoState, pairs: Mapping[int, int], called: tuple[dict[int, str], dict[int, str]]) -> list[Winner]:
     """Of goals that both have: same group, same traits. Those of the chosen plans come first."""
     own = {id: id for id in b.groups}
-    plain = _plain(a), _plain(b)
+    plain = column_names(a), column_names(b)
     theirs = {(canonical_group(b, g.group), plain[1](g.traits)): g for g in b.goals.values()}
     chosen = set(a.winners()), set(b.winners())
     found = []
@@ -182,10 +182,6 @@ def _winners(a: MemoState, b: MemoState, pairs: Mapping[int, int], called: tuple
             costs = [None if g.best is None else finite(g.best.cost) for g in (goal, other)]
             found.append(Winner(called[0][group], plain[0](goal.traits), *words, costs[0], costs[1], in_plan))
     return sorted(found, key=lambda winner: not winner.chosen)
-
-
-def _plain(state: MemoState) -> ColumnNames:
-    return ColumnNames(label for group in state.groups.values() for label in group.columns)
 
 
 def _best_key(state: MemoState, best: BestState | None, inputs: Mapping[int, int]) -> Any:
@@ -208,7 +204,7 @@ def _expressions(
     a: MemoState, b: MemoState, pairs: Mapping[int, int], called: tuple[dict[int, str], dict[int, str]]
 ) -> list[GroupChange]:
     own = {id: id for id in b.groups}
-    plain = _plain(a), _plain(b)
+    plain = column_names(a), column_names(b)
     found = []
     for left, right in pairs.items():
         old = {expression_key(a, m, pairs): m for m in _members(a, left)}

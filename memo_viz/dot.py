@@ -15,7 +15,8 @@ import graphviz
 import networkx as nx
 
 from memo_viz.difference import SIGNS, is_difference
-from memo_viz.graph import JOINS, REGIONS, full_name, members
+from memo_viz.graph import JOINS, full_name, members
+from memo_viz.names import REGIONS
 from memo_viz.overview import overview_dot
 from memo_viz.relation_sets import group_words, sets_below
 from memo_viz.style import (
@@ -24,13 +25,13 @@ from memo_viz.style import (
     CHOSEN,
     CHOSEN_ROW,
     FAINT,
-    FONT,
     INK,
     LOGICAL_ROW,
     OTHER_TITLE,
     RULE,
     anchor,
     attribute,
+    drawing,
     heading,
     stacked,
     tip,
@@ -74,12 +75,10 @@ def memo_dot(graph: nx.DiGraph, layout: Layout | None = None, title: str = "") -
         return overview_dot(graph, title)
     if layout is None:
         layout = SMALL if len(groups) <= SMALL_MEMO else MEDIUM
-    dot = graphviz.Digraph("memo")
-    dot.attr(rankdir="TB", ranksep="0.5", nodesep="0.22", fontname=FONT, fontsize="13", fontcolor=INK, bgcolor="white")
-    dot.attr(pad="0.25", outputorder="edgesfirst", ordering="out" if all(graph.nodes[g]["chosen"] for g in groups) else "")
-    dot.attr("node", shape="plain", fontname=FONT, fontsize="10.5", fontcolor=INK)
+    ordering = "out" if all(graph.nodes[g]["chosen"] for g in groups) else ""
+    places = {"rankdir": "TB", "ranksep": "0.5", "nodesep": "0.22", "outputorder": "edgesfirst", "ordering": ordering}
+    dot = drawing("memo", heading(title, _legend(graph)), **places)
     dot.attr("edge", color=RULE, arrowsize="0.55", penwidth="0.8")
-    dot.attr(label=heading(title, _legend(graph)), labelloc="t", labeljust="l")
     shelf = [g for g in total if g not in set(groups)]
     with dot.subgraph(name="cluster_memo") as inner:  # its label is what lies below the picture
         inner.attr(peripheries="0", labelloc="b", labeljust="l", label=sets_below(graph, shelf))

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from memo_viz.q_error import q_error
@@ -128,8 +128,7 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float,
         *([] if search.get("prepass_converged", True) else ["the pre-pass did not reach its fixpoint; --stage prepass says why"]),
         f"{sum(ms.values()):.1f} ms = " + " + ".join(f"{name} {value:.1f}" for name, value in ms.items() if value),
     ]
-    heads = [f"{'search' if i == 0 else '':<8}" for i in range(len(parts))]
-    return "\n".join(line for head, part in zip(heads, parts, strict=True) for line in _wrapped(part, head, " " * 10, width))
+    return _under("search", parts, width)
 
 
 def rules_text(stages: Mapping[str, Mapping[str, int]], width: int = 100) -> str:
@@ -139,10 +138,12 @@ def rules_text(stages: Mapping[str, Mapping[str, int]], width: int = 100) -> str
         rules = sorted(counts.items(), key=lambda item: -item[1])
         if rules:
             parts.append(f"{stage}: " + ", ".join(rule if count == 1 else f"{rule} ×{count:,}" for rule, count in rules))
-    heads = [f"{'rules' if i == 0 else '':<8}" for i in range(len(parts))]
-    return "\n".join(
-        line for head, part in zip(heads, parts, strict=True) for line in _wrapped(clean(part), head, " " * 10, width)
-    )
+    return _under("rules", map(clean, parts), width)
+
+
+def _under(head: str, parts: Iterable[str], width: int) -> str:
+    """The parts, a line each or more, beside a head that stands before the first."""
+    return "\n".join(line for i, part in enumerate(parts) for line in _wrapped(part, f"{'' if i else head:<8}", " " * 10, width))
 
 
 def _total_ms(actual: Actuals | None) -> float:

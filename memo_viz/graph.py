@@ -26,11 +26,10 @@ from typing import Any
 
 import networkx as nx
 
-from memo_viz.names import ColumnNames, canonical_group, group_names
+from memo_viz.names import REGIONS, ColumnNames, canonical_group, column_names, group_names
 from optimizer.errors import PlanscopeError
 from optimizer.trace.state import BestState, MemoState
 
-REGIONS = ("join_graph", "region_graph")  # relations joined in no order yet
 JOINS = frozenset(("join", *REGIONS, "apply", "mark_join", "single_join"))
 
 
@@ -42,7 +41,7 @@ def memo_graph(state: MemoState, *, focus: int | None = None, depth: int | None 
     members. Raises PlanscopeError for a focus that is not in the memo.
     """
     graph, names = nx.DiGraph(), group_names(state)
-    columns = ColumnNames(label for group in state.groups.values() for label in group.columns)
+    columns = column_names(state)
     _add_groups(graph, state, names, columns)
     _add_mexprs(graph, state, names, columns)
     _mark_best(graph, state, names, columns)
@@ -147,30 +146,18 @@ def _add_mexprs(graph: nx.DiGraph, state: MemoState, names: dict[int, str], colu
     for mexpr in state.mexprs.values():
         inputs = [canonical_group(state, i) for i in mexpr.inputs]
         node = mexpr_node(mexpr.id)
-        graph.add_node(
-            node,
-            kind="mexpr",
-            name=node if mexpr.id >= 0 else "split",
-            op=mexpr.op,
-            detail=columns(mexpr.detail),
-            logical=mexpr.logical,
-            inputs=inputs,
-            over=[names[id] for id in inputs],
-            rule=mexpr.rule,
-            source=mexpr.source,
-            own=mexpr.local_cost,
-            total=None,
-            best_for=[],
-            chosen=False,
-            change="",
-        )
-        graph.add_edge(group_node(canonical_group(state, mexpr.group)), node, kind="member")
-        _add_inputs(graph, node, inputs)
+        _add_member(
+            graph, canonical_group(state, mexpr.group), node, inputs, names, kind="mexpr", op=mexpr.op,
+            name=node if mexpr.id >= 0 else "split", detail=columns(mexpr.detail), logical=mexpr.logical, rule=mexpr.rule,
+            source=mexpr.source, own=mexpr.local_cost,
+        )  # fmt: skip
 
 
-def _add_inputs(graph: nx.DiGraph, node: str, inputs: list[int]) -> None:
-    for position, group in enumerate(inputs):
-        target = group_node(group)
+def _add_member(graph: nx.DiGraph, group: int, node: str, inputs: list[int], names: dict[int, str], **data: Any) -> None:
+    over = [names[id] for id in inputs]
+    graph.add_node(node, **data, inputs=inputs, over=over, total=None, best_for=[], chosen=False, change="")
+    graph.add_edge(group_node(group), node, kind="member")
+    for position, target in enumerate(map(group_node, inputs)):
         if graph.has_edge(node, target):  # a self-join of one group
             graph.edges[node, target]["positions"] += (position,)
         else:
@@ -185,25 +172,10 @@ def _mark_best(graph: nx.DiGraph, state: MemoState, names: dict[int, str], colum
         node = member_node(best, goal.id)
         if best.mexpr is None:
             group = canonical_group(state, goal.group)
-            graph.add_node(
-                node,
-                kind="enforcer",
-                name=node,
-                op=best.op,
-                detail=columns(best.detail),
-                logical=False,
-                inputs=[group],
-                over=[names[group]],
-                rule=None,
-                source=None,
-                own=best.local_cost,
-                total=None,
-                best_for=[],
-                chosen=False,
-                change="",
-            )
-            graph.add_edge(group_node(group), node, kind="member")
-            graph.add_edge(node, group_node(group), kind="input", positions=(0,), chosen=False)
+            _add_member(
+                graph, group, node, [group], names, kind="enforcer", op=best.op, name=node, detail=columns(best.detail),
+                logical=False, rule=None, source=None, own=best.local_cost,
+            )  # fmt: skip
         data = graph.nodes[node]
         data["best_for"].append(columns(goal.traits))
         data["own"] = best.local_cost if data["own"] is None else data["own"]  # none where groups were merged since

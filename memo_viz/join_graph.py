@@ -19,8 +19,8 @@ import graphviz
 import networkx as nx
 
 from memo_viz.graph import JOINS, joined_relations
-from memo_viz.names import ColumnNames, canonical_group, group_names
-from memo_viz.style import FONT, INK, attribute, heading, tip
+from memo_viz.names import ColumnNames, canonical_group, column_names, group_names
+from memo_viz.style import FONT, attribute, drawing, heading, tip
 from memo_viz.text import label_text, shorten, wrap
 from optimizer.algebra.printing import number
 from optimizer.errors import many
@@ -36,7 +36,7 @@ _KIND = re.compile(r"(inner|left|right|full|semi|anti|cross|mark|single)\b")
 def join_graphs(state: MemoState) -> list[nx.DiGraph]:
     """A graph for each tree of joins of the query as it came into the memo, in the order of the memo."""
     names, leaves = group_names(state), joined_relations(state)
-    columns = ColumnNames(label for group in state.groups.values() for label in group.columns)
+    columns = column_names(state)
     given: dict[int, MExprState] = {}
     for mexpr in state.mexprs.values():
         if mexpr.logical and mexpr.rule is None and mexpr.op in JOINS and len(mexpr.inputs) > 1:
@@ -60,11 +60,8 @@ def join_graphs(state: MemoState) -> list[nx.DiGraph]:
 def joins_dot(graphs: Sequence[nx.DiGraph], title: str = "") -> str:
     """DOT source, laid out by forces, or in a circle where most relations are linked. Any text is escaped."""
     circle = any(graph.number_of_edges() > 2 * len(graph) for graph in graphs)
-    dot = graphviz.Digraph("joins")
-    dot.attr(layout="circo" if circle else "neato", overlap="scalexy", splines="true", sep="+14", start="7", mode="KK")
-    dot.attr(pad="0.25", fontcolor=INK, fontname=FONT, fontsize="13", bgcolor="white")
-    dot.attr(label=heading(title, ()), labelloc="t", labeljust="l")
-    dot.attr("node", shape="plain", fontname=FONT, fontsize="10.5", fontcolor=INK)
+    places = {"overlap": "scalexy", "splines": "true", "sep": "+14", "start": "7", "mode": "KK"}
+    dot = drawing("joins", heading(title, ()), layout="circo" if circle else "neato", **places)
     dot.attr("edge", color="#7d8b99", fontname=FONT, fontsize="8.5", fontcolor="#55616d", penwidth="1.4", dir="none")
     for i, graph in enumerate(graphs):
         _draw(dot, graph, f"r{i}")

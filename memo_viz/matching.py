@@ -11,8 +11,8 @@ import re
 from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 
-from memo_viz.graph import REGIONS, joined_relations
-from memo_viz.names import canonical_group
+from memo_viz.graph import joined_relations
+from memo_viz.names import REGIONS, canonical_group
 from optimizer.trace.state import MemoState, MExprState
 
 _ID = re.compile(r"'(?:[^']|'')*'|#\d+")

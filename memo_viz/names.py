@@ -15,7 +15,7 @@ from optimizer.algebra.printing import scan_alias
 from optimizer.trace.state import GroupState, MemoState, MExprState, set_id
 
 LENGTH = 64  # characters of a name before it is shortened
-_SETS = ("join_graph", "region_graph")
+REGIONS = ("join_graph", "region_graph")  # relations joined in no order yet
 _BETWEEN = {
     "left": "⟕", "right": "⟖", "full": "⟗", "semi": "⋉", "anti": "▷", "mark_join": "⋈?", "single_join": "⟕!", "apply": "⤨",
     "union": "∪", "intersect": "∩", "except": "∖",
@@ -36,8 +36,7 @@ def canonical_group(state: MemoState, id: int) -> int:
 
 def group_names(state: MemoState) -> dict[int, str]:
     """The name of every group and of every set of relations, also of groups that went into another one."""
-    of_columns = ColumnNames(name for group in state.groups.values() for name in group.columns)
-    namer = _Namer(state, of_columns)
+    namer = _Namer(state, column_names(state))
     homes = {id: canonical_group(state, id) for id in state.groups}
     names = {id: namer.name(id) for id in set(homes.values())}
     shared = Counter(names.values())
@@ -59,6 +58,11 @@ class ColumnNames:
     def __call__(self, text: str) -> str:
         """`text` with such columns in it."""
         return _COLUMN.sub(lambda found: found[1] if found[2] and found[1] not in self.several else found[0], text)
+
+
+def column_names(state: MemoState) -> ColumnNames:
+    """Of all columns of a memo."""
+    return ColumnNames(label for group in state.groups.values() for label in group.columns)
 
 
 def column_labels(text: str) -> list[str]:
@@ -104,7 +108,7 @@ class _Namer:
         if first is None:
             return f"G{group.id}"
         words = first.detail.split()
-        if first.op in _SETS or (first.op == "join" and words[0] in ("inner", "cross")):
+        if first.op in REGIONS or (first.op == "join" and words[0] in ("inner", "cross")):
             return self._set(group.id, below)
         if first.op == "scan":
             return scan_alias(first.detail)

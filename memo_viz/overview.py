@@ -3,13 +3,12 @@ a square each (`relation_sets`)."""
 
 from __future__ import annotations
 
-import graphviz
 import networkx as nx
 
 from memo_viz.difference import SIGNS
 from memo_viz.graph import full_name, members
 from memo_viz.relation_sets import group_words, sizes_table
-from memo_viz.style import BEST_ROW, CHOSEN, CHOSEN_ROW, FAINT, FONT, INK, heading, tip
+from memo_viz.style import BEST_ROW, CHOSEN, CHOSEN_ROW, FAINT, drawing, heading, tip
 from memo_viz.text import label_text, shorten, wrap
 from optimizer.algebra.printing import number
 
@@ -18,12 +17,8 @@ NAME = 44  # characters of a line of a group's name
 
 def overview_dot(graph: nx.DiGraph, title: str = "") -> str:
     """DOT source for a graph of `memo_graph`, whatever its size. Any text in the graph is escaped."""
-    dot = graphviz.Digraph("memo")
-    dot.attr(rankdir="TB", ranksep="0.32", nodesep="0.25", fontname=FONT, fontsize="13", fontcolor=INK, bgcolor="white")
-    dot.attr(pad="0.25", ordering="out")
-    dot.attr("node", shape="plain", fontname=FONT, fontsize="10", fontcolor=INK)
+    dot = drawing("memo", heading(title, ()), "10", rankdir="TB", ranksep="0.32", nodesep="0.25", ordering="out")
     dot.attr("edge", color=CHOSEN, arrowsize="0.6", penwidth="1.8")
-    dot.attr(label=heading(title, ()), labelloc="t", labeljust="l")
     with dot.subgraph(name="cluster_plan") as plan:
         plan.attr(peripheries="0", labelloc="b", labeljust="l", label=sizes_table(graph))
         groups = [n for n, data in graph.nodes(data=True) if data["kind"] == "group" and data["chosen"]]

@@ -9,12 +9,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import graphviz
-
 from memo_viz.explain import finite
-from memo_viz.names import ColumnNames, canonical_group, group_names
+from memo_viz.names import ColumnNames, canonical_group, column_names, group_names
 from memo_viz.q_error import q_error
-from memo_viz.style import FAINT, FONT, INK, RULE, heading, tip
+from memo_viz.style import FAINT, FONT, INK, RULE, drawing, heading, tip
 from memo_viz.text import label_text, shorten, wrap
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
@@ -50,7 +48,7 @@ def winner_boxes(state: MemoState) -> list[Box]:
 
     A join of sets of relations that has no payload yet is described by the relations.
     """
-    columns = ColumnNames(label for group in state.groups.values() for label in group.columns)
+    columns = column_names(state)
     if state.plan is not None:  # told at the end, with everything
         return _told(state.plan, columns)
     names = group_names(state)
@@ -99,12 +97,8 @@ def boxes_json(boxes: Sequence[Box]) -> list[dict[str, Any]]:
 
 def boxes_dot(boxes: Sequence[Box], title: str = "") -> str:
     """DOT source for the operators of a plan; any text is escaped."""
-    dot = graphviz.Digraph("plan")
-    dot.attr(rankdir="TB", ranksep="0.45", nodesep="0.3", fontname=FONT, fontsize="13", fontcolor=INK, bgcolor="white")
-    dot.attr(pad="0.25", ordering="out")
-    dot.attr("node", shape="plain", fontname=FONT, fontsize="10.5", fontcolor=INK)
+    dot = drawing("plan", heading(title, ()), rankdir="TB", ranksep="0.45", nodesep="0.3", ordering="out")
     dot.attr("edge", color="#7d8b99", fontname=FONT, fontsize="9.5", fontcolor="#55616d", dir="back", arrowsize="0.6")
-    dot.attr(label=heading(title, ()), labelloc="t", labeljust="l")
     if not boxes:
         dot.node("none", label="no plan yet", fontcolor=FAINT)
     cost = sum(box.local for box in boxes)

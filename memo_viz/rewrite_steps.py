@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import graphviz
-
 from memo_viz.names import ColumnNames, column_labels
-from memo_viz.style import CHANGES, FAINT, FONT, INK, OTHER_TITLE, heading, stacked, tip
+from memo_viz.style import CHANGES, FAINT, INK, OTHER_TITLE, drawing, heading, stacked, tip
 from memo_viz.text import label_text, shorten, wrap
 from optimizer.errors import PlanscopeError
 from optimizer.trace.tree import FlatTree
@@ -53,11 +51,9 @@ def rewrite_steps(events: Iterable[Mapping[str, Any]], stages: Sequence[str] = S
 
 def steps_dot(steps: Sequence[Step], title: str = "") -> str:
     """DOT source of one table. Any text is escaped."""
-    dot = graphviz.Digraph("steps")
-    dot.attr(fontname=FONT, fontsize="13", fontcolor=INK, bgcolor="white", pad="0.25")
     legend = [(CHANGES["gone"][1], INK, "− goes"), (CHANGES["new"][1], INK, "+ comes"), ("white", INK, "stays")]
-    dot.attr(label=heading(title, legend), labelloc="t", labeljust="l")
-    dot.node("steps", shape="plain", fontname=FONT, fontsize="10", fontcolor=INK, label=_table(steps))
+    dot = drawing("steps", heading(title, legend), "10")
+    dot.node("steps", label=_table(steps))
     return str(dot.source)
 
 

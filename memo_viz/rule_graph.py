@@ -11,10 +11,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import graphviz
 import networkx as nx
 
-from memo_viz.style import BEST_ROW, CHOSEN, FONT, INK, LOGICAL_ROW, RULE, heading, stacked, tip
+from memo_viz.style import BEST_ROW, CHOSEN, FONT, INK, LOGICAL_ROW, RULE, drawing, heading, stacked, tip
 from memo_viz.text import label_text, shorten, wrap
 from optimizer.errors import many
 from optimizer.trace.state import MemoState
@@ -60,13 +59,8 @@ def rule_graph(events: Iterable[Mapping[str, Any]], final: MemoState) -> nx.DiGr
 
 def rules_dot(graph: nx.DiGraph, title: str = "") -> str:
     """DOT source; an edge is as thick as the firings are many. Any text is escaped."""
-    dot = graphviz.Digraph("rules")
-    dot.attr(
-        rankdir="LR", ranksep="0.9", nodesep="0.18", fontname=FONT, fontsize="13", fontcolor=INK, bgcolor="white", pad="0.25"
-    )
     legend = [(BEST_ROW, INK, "★ operators of the chosen plan that the rule made")]
-    dot.attr(label=heading(title, legend), labelloc="t", labeljust="l")
-    dot.attr("node", shape="plain", fontname=FONT, fontsize="10.5", fontcolor=INK)
+    dot = drawing("rules", heading(title, legend), rankdir="LR", ranksep="0.9", nodesep="0.18")
     dot.attr("edge", color="#8fa3b5", fontname=FONT, fontsize="9", fontcolor="#55616d", arrowsize="0.6")
     with dot.subgraph(name="cluster_rules") as inner:  # its label is what lies below the picture
         inner.attr(peripheries="0", labelloc="b", labeljust="l", label=_idle(graph))

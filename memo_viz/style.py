@@ -40,6 +40,15 @@ def stacked(first: str, *more: str) -> str:
     return '<BR ALIGN="LEFT"/>'.join([first, *(f'{line}<FONT POINT-SIZE="14">&#160;</FONT>' for line in more), ""])
 
 
+def drawing(name: str, heading: str, size: str = "10.5", **attributes: str) -> graphviz.Digraph:
+    """An empty picture under a heading; its nodes are HTML-like labels. `size`: of their texts; `attributes`: of the graph."""
+    dot = graphviz.Digraph(name)
+    dot.attr(fontname=FONT, fontsize="13", fontcolor=INK, bgcolor="white", pad="0.25", **attributes)
+    dot.attr(label=heading, labelloc="t", labeljust="l")
+    dot.attr("node", shape="plain", fontname=FONT, fontsize=size, fontcolor=INK)
+    return dot
+
+
 def heading(title: str, legend: Sequence[tuple[str, str, str]]) -> str:
     """The title and, below it, the legend in one line: (fill, ink, words) each."""
     cells = "".join(

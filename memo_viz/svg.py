@@ -42,12 +42,7 @@ def _render(dot: str, format: str, dpi: str | None = None) -> bytes:
 
 def node_centres(dot: str) -> dict[str, tuple[float, float]]:
     """Where `dot` puts each node, in points from the top left corner. Raises ValueError when `dot` is not DOT."""
-    with _lock, _stderr_captured() as noise:
-        try:
-            plain = pygraphviz.AGraph(string=dot).draw(format="plain", prog="dot").decode("utf-8")
-        except Exception as error:
-            raise ValueError(f"graphviz could not lay the graph out: {noise() or error}") from error
-    lines = [line.split() for line in plain.splitlines()]
+    lines = [line.split() for line in _render(dot, "plain").decode("utf-8").splitlines()]
     height = float(lines[0][3])  # in inches, as all of this format; the origin is at the bottom
     return {words[1]: (72 * float(words[2]), 72 * (height - float(words[3]))) for words in lines if words[0] == "node"}
 

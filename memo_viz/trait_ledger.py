@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import graphviz
-
-from memo_viz.names import ColumnNames, canonical_group, group_names
-from memo_viz.style import CHOSEN_ROW, FAINT, FONT, INK, LOGICAL_ROW, OTHER_TITLE, RULE, heading, tip
+from memo_viz.names import canonical_group, column_names, group_names
+from memo_viz.style import CHOSEN_ROW, FAINT, INK, LOGICAL_ROW, OTHER_TITLE, RULE, drawing, heading, tip
 from memo_viz.text import label_text, shorten
 from optimizer.algebra.printing import number
 from optimizer.trace.state import GoalState, MemoState
@@ -41,7 +39,7 @@ class Entry(NamedTuple):
 def trait_ledger(state: MemoState) -> list[Entry]:
     """From the root down, entries of a group as they were asked for."""
     names = group_names(state)
-    columns = ColumnNames(label for group in state.groups.values() for label in group.columns)
+    columns = column_names(state)
     chosen = set(state.winners())
     plain = {goal.group: goal.best.cost for goal in state.goals.values() if goal.traits == "any" and goal.best is not None}
     entries = []
@@ -64,13 +62,11 @@ def ledger_json(entries: list[Entry]) -> list[dict[str, Any]]:
 
 def ledger_dot(entries: list[Entry], title: str = "") -> str:
     """DOT source of one table. Any text is escaped."""
-    dot = graphviz.Digraph("traits")
-    dot.attr(fontname=FONT, fontsize="13", fontcolor=INK, bgcolor="white", pad="0.25")
     legend = [(CHOSEN_ROW, INK, "★ in the chosen plan")]
     seen = {entry.status for entry in entries}
     legend += [("white", INK, ": ".join(words)) for status, words in STATUSES.items() if status in seen]
-    dot.attr(label=heading(title, legend), labelloc="t", labeljust="l")
-    dot.node("ledger", shape="plain", fontname=FONT, fontsize="10.5", fontcolor=INK, label=_table(entries))
+    dot = drawing("traits", heading(title, legend))
+    dot.node("ledger", label=_table(entries))
     return str(dot.source)
 
 

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from memo_viz.names import ColumnNames, group_names
+from memo_viz.names import column_names, group_names
 from memo_viz.text import clean
 from optimizer.trace.replay import Replay
 from optimizer.trace.state import GoalState, MemoState, set_id
@@ -38,7 +38,7 @@ class Names:
 
     def __init__(self, final: MemoState, tasks: Mapping[int, str]) -> None:
         self.groups = group_names(final)
-        self.plain = ColumnNames(name for group in final.groups.values() for name in group.columns)
+        self.plain = column_names(final)
         self.mexprs = final.mexprs
         self._goals, self._tasks = final.goals, tasks
 
