@@ -19,8 +19,8 @@ def frame_pieces(frame: Frame | None, layout: Layout, key: RangeKey | None) -> l
     """`key`: the values of the order key, needed for RANGE with an offset."""
     if frame is None:
         return [(layout.start, layout.end)]
-    low = _start(frame.unit, frame.start, layout, key)
-    high = np.maximum(_end(frame.unit, frame.end, layout, key), low)
+    low = _place(frame.unit, frame.start, layout, key, end=False)
+    high = np.maximum(_place(frame.unit, frame.end, layout, key, end=True), low)
     at, after = layout.at, layout.at + 1
     match frame.exclude:
         case "none":
@@ -33,30 +33,18 @@ def frame_pieces(frame: Frame | None, layout: Layout, key: RangeKey | None) -> l
     return [(low, before), (at.clip(low, high), after.clip(low, high)), (beyond, high)]
 
 
-def _start(unit: str, bound: FrameBound, layout: Layout, key: RangeKey | None) -> np.ndarray:
-    if bound.side == "preceding" and bound.offset is None:
-        return layout.start
+def _place(unit: str, bound: FrameBound, layout: Layout, key: RangeKey | None, end: bool) -> np.ndarray:
+    """Where the frame begins, or where its `end` is."""
+    if bound.side != "current" and bound.offset is None:
+        return layout.end if end else layout.start
     if unit == "rows":
-        return (layout.at + _moved(bound, layout)).clip(layout.start, layout.end)
+        return (layout.at + _moved(bound, layout) + end).clip(layout.start, layout.end)
     if bound.side == "current":
-        return layout.peer_start
+        return layout.peer_end if end else layout.peer_start
     if unit == "range":
         assert key is not None and bound.offset is not None
-        return key.first_within(bound.offset, bound.side == "following")
-    return _peer_groups(bound, layout)[0]
-
-
-def _end(unit: str, bound: FrameBound, layout: Layout, key: RangeKey | None) -> np.ndarray:
-    if bound.side == "following" and bound.offset is None:
-        return layout.end
-    if unit == "rows":
-        return (layout.at + _moved(bound, layout) + 1).clip(layout.start, layout.end)
-    if bound.side == "current":
-        return layout.peer_end
-    if unit == "range":
-        assert key is not None and bound.offset is not None
-        return key.end_within(bound.offset, bound.side == "following")
-    return _peer_groups(bound, layout)[1]
+        return key.place(bound.offset, bound.side == "following", end)
+    return _peer_groups(bound, layout)[end]
 
 
 def _moved(bound: FrameBound, layout: Layout) -> int:

@@ -39,15 +39,10 @@ class RangeKey:
         self._low = layout.start + missing if key.nulls_first else layout.start
         self._high = layout.end if key.nulls_first else layout.end - missing
 
-    def first_within(self, offset: Literal, following: bool) -> np.ndarray:
-        """The first row that is not before the bound."""
+    def place(self, offset: Literal, following: bool, end: bool) -> np.ndarray:
+        """The first row that is not before the bound; as an `end` the row after the last one that is not after it."""
         keys, bounds = self._measured(offset, following)
-        return np.where(self._valid, self._search(keys, bounds, False), self._layout.peer_start)
-
-    def end_within(self, offset: Literal, following: bool) -> np.ndarray:
-        """The row after the last one that is not after the bound."""
-        keys, bounds = self._measured(offset, following)
-        return np.where(self._valid, self._search(keys, bounds, True), self._layout.peer_end)
+        return np.where(self._valid, self._search(keys, bounds, end), self._layout.peer_end if end else self._layout.peer_start)
 
     def _measured(self, offset: Literal, following: bool) -> tuple[np.ndarray, np.ndarray]:
         """Numbers for the keys, and for each row's bound; what stands for NULL means nothing. Descending keys are negated."""

@@ -13,33 +13,12 @@ from executor.arrow.window_layout import Layout
 from executor.arrow.window_sums import prefix_sums
 from optimizer.errors import ExecutionError
 
-
-def row_number(layout: Layout) -> pa.Array:
-    return pa.array(layout.at - layout.start + 1)
-
-
-def rank(layout: Layout) -> pa.Array:
-    return pa.array(layout.peer_start - layout.start + 1)
-
-
-def dense_rank(layout: Layout) -> pa.Array:
-    return pa.array(layout.peers - layout.peers[layout.start] + 1)
-
-
-def percent_rank(layout: Layout) -> pa.Array:
-    return pa.array((layout.peer_start - layout.start) / np.maximum(layout.end - layout.start - 1, 1))
-
-
-def cume_dist(layout: Layout) -> pa.Array:
-    return pa.array((layout.peer_end - layout.start) / (layout.end - layout.start))
-
-
 NUMBERS: dict[str, Callable[[Layout], pa.Array]] = {
-    "row_number": row_number,
-    "rank": rank,
-    "dense_rank": dense_rank,
-    "percent_rank": percent_rank,
-    "cume_dist": cume_dist,
+    "row_number": lambda layout: pa.array(layout.at - layout.start + 1),
+    "rank": lambda layout: pa.array(layout.peer_start - layout.start + 1),
+    "dense_rank": lambda layout: pa.array(layout.peers - layout.peers[layout.start] + 1),
+    "percent_rank": lambda layout: pa.array((layout.peer_start - layout.start) / np.maximum(layout.end - layout.start - 1, 1)),
+    "cume_dist": lambda layout: pa.array((layout.peer_end - layout.start) / (layout.end - layout.start)),
 }
 
 
