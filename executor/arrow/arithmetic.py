@@ -58,11 +58,6 @@ def checked(function: str, type: DataType, kernel: Callable[..., Value], *args: 
         raise ExecutionError(f"a result of {function} is out of range for {type}") from error
 
 
-def divide(a: Value, b: Value) -> Value:
-    """Of floats: x/0 is infinite or NaN."""
-    return pc.divide(a, b)
-
-
 def integer_divide(a: Value, b: Value, rows: int, type: DataType) -> Value:
     """Truncated quotient of integers, plain quotient of floats; NULL when the divisor is 0."""
     if pa.types.is_floating(type):

@@ -27,7 +27,7 @@ def unscaled(array: pa.Array) -> np.ndarray | None:
     low = low_words(array)
     valid = pc.is_valid(array).to_numpy(zero_copy_only=False) if array.null_count else None
     if array.type.precision > 18 and len(array):
-        fits = _words(array)[1::2] == low >> 63
+        fits = both_words(array)[1::2] == low >> 63
         if not (fits if valid is None else fits | ~valid).all():
             return None
     return low if valid is None else np.where(valid, low, 0)
@@ -35,10 +35,11 @@ def unscaled(array: pa.Array) -> np.ndarray | None:
 
 def low_words(array: pa.Array) -> np.ndarray:
     """The lower 64 bits of each unscaled value, which are the value itself up to 18 digits; anything for NULL."""
-    return _words(array)[0::2] if len(array) else np.empty(0, np.int64)
+    return both_words(array)[0::2] if len(array) else np.empty(0, np.int64)
 
 
-def _words(array: pa.Array) -> np.ndarray:
+def both_words(array: pa.Array) -> np.ndarray:
+    """The lower and the upper 64 bits of each unscaled value, one after the other; of one value at least."""
     return np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset : 2 * (array.offset + len(array))]
 
 

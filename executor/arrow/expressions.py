@@ -323,7 +323,7 @@ _FUNCTIONS: dict[str, Callable[[DataType], _Compute]] = {
     "not": lambda type: lambda a, rows: pc.invert(a[0]),
     "is_null": lambda type: lambda a, rows: pc.is_null(a[0]),
     "is_not_null": lambda type: lambda a, rows: pc.is_valid(a[0]),
-    "/": lambda type: lambda a, rows: arithmetic.divide(a[0], a[1]),
+    "/": lambda type: lambda a, rows: pc.divide(a[0], a[1]),  # of floats: x / 0 is infinite or NaN
     "//": lambda type: lambda a, rows: arithmetic.integer_divide(a[0], a[1], rows, type),
     "%": lambda type: lambda a, rows: arithmetic.remainder(a[0], a[1], rows, type),
     "neg": lambda type: lambda a, rows: arithmetic.negate(a[0], rows, type),

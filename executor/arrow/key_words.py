@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow.comparisons import normalized, stored_words
+from executor.arrow.decimals import both_words
 from executor.arrow.selection import flags
 from optimizer.algebra.columns import DataType
 from optimizer.errors import ExecutionError
@@ -96,7 +97,7 @@ def _words(key: pa.Array, seed: int) -> list[np.ndarray]:
 def _two_words(key: pa.Array) -> list[np.ndarray]:
     if len(key) == 0:
         return [np.empty(0, np.int64), np.empty(0, np.int64)]
-    words = np.frombuffer(key.buffers()[1], np.int64)[2 * key.offset : 2 * (key.offset + len(key))]
+    words = both_words(key)
     return [np.ascontiguousarray(words[0::2]), np.ascontiguousarray(words[1::2])]
 
 

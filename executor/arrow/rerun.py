@@ -7,7 +7,7 @@ the next run (compiled expressions, opened files) stays in `memory`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from executor.arrow.context import Context
 from executor.arrow.kept_rows import Kept, KeptRows
@@ -69,10 +69,9 @@ class Rerun:
         return part.node.rebuilt(KeptRows(kept), ())
 
 
-class _Part:
+class _Part(NamedTuple):
     """A subplan, rewritten; which outer columns it reads, and whether it is volatile."""
 
-    __slots__ = ("node", "outer", "volatile")
-
-    def __init__(self, node: PlanNode, outer: ColumnSet, volatile: bool) -> None:
-        self.node, self.outer, self.volatile = node, outer, volatile
+    node: PlanNode
+    outer: ColumnSet
+    volatile: bool

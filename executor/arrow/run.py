@@ -234,7 +234,7 @@ class _Run:
             batches, read = self._scan(node, context)
             work += [] if read is None else [read]
         else:
-            batches = self._produce(node, context, counted)
+            batches = self._timed(node, _source_of(node.op)(node, context), counted)
         for at, stage in reversed(stages):
             if stage.dead:
                 continue
@@ -279,9 +279,6 @@ class _Run:
         if not tests or read is None:
             return self._timed(node, items, read is None), None if read is None else self._counted(node, read)
         return self._timed(node, filtered(items, read, tests, context.tuning)), None
-
-    def _produce(self, node: PlanNode, context: Context, counted: bool) -> Batches:
-        return self._timed(node, _source_of(node.op)(node, context), counted)
 
     def _timed(self, node: PlanNode, batches: Iterator[pa.RecordBatch], counted: bool = True) -> Batches:
         """The batches of a source (or row groups, not counted), its errors named, its own time and output counted."""

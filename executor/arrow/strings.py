@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from enum import Enum
 from functools import partial, reduce
 
 import numpy as np
@@ -216,31 +217,30 @@ def _like(text: pa.Array, pattern: str, escape: str = "") -> pa.Array:
             return pc.equal(text, "")
         case [str(whole)]:
             return pc.equal(text, whole)
-        case [_Any()]:
+        case [_Wild.ANY]:
             return pc.if_else(pc.is_valid(text), True, pa.scalar(None, _BOOL))
-        case [str(prefix), _Any()]:
+        case [str(prefix), _Wild.ANY]:
             return pc.starts_with(text, prefix)
-        case [_Any(), str(suffix)]:
+        case [_Wild.ANY, str(suffix)]:
             return pc.ends_with(text, suffix)
-        case [_Any(), str(inside), _Any()]:
+        case [_Wild.ANY, str(inside), _Wild.ANY]:
             return pc.match_substring(text, inside)
-    pieces = [".*" if isinstance(p, _Any) else "." if isinstance(p, _One) else re.escape(p) for p in parts]
+    pieces = [re.escape(p) if isinstance(p, str) else ".*" if p is _Wild.ANY else "." for p in parts]
     return pc.match_substring_regex(text, r"(?s)\A" + "".join(pieces) + r"\z")
 
 
-class _Any:
-    """% in a pattern."""
+class _Wild(Enum):
+    """A wildcard in a pattern."""
+
+    ANY = "%"
+    ONE = "_"
 
 
-class _One:
-    """_ in a pattern."""
-
-
-def _parts(pattern: str, escape: str) -> list[str | _Any | _One] | None:
+def _parts(pattern: str, escape: str) -> list[str | _Wild] | None:
     """The pattern as literal runs and wildcards; None for the odd escapes that only the reference knows."""
     if len(escape) > 1 or (escape in ("%", "_") and escape):
         return None
-    parts: list[str | _Any | _One] = []
+    parts: list[str | _Wild] = []
     literal = ""
     i = 0
     while i < len(pattern):
@@ -254,8 +254,8 @@ def _parts(pattern: str, escape: str) -> list[str | _Any | _One] | None:
             if literal:
                 parts.append(literal)
                 literal = ""
-            if not (c == "%" and parts and isinstance(parts[-1], _Any)):
-                parts.append(_Any() if c == "%" else _One())
+            if not (c == "%" and parts and parts[-1] is _Wild.ANY):
+                parts.append(_Wild(c))
         else:
             literal += c
         i += 1

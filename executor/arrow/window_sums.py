@@ -30,7 +30,7 @@ def limbs(array: pa.Array) -> list[np.ndarray]:
         if decimals.largest(whole) * max(len(whole), 1) < _SAFE:
             return [whole]
         return [whole & _MASK, whole >> 32]
-    words = np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset : 2 * (array.offset + len(array))].copy()
+    words = decimals.both_words(array).copy()
     if array.null_count:
         words[np.repeat(pc.is_null(array).to_numpy(zero_copy_only=False), 2)] = 0
     low, high = words[0::2], words[1::2]

@@ -54,7 +54,7 @@ class Factor:
             names = [f"k{i}" for i in range(len(keys))]
             table = pa.table([pa.array(each) for each in (*keys, counts)], names=[*names, "count"])
             table = table.group_by(names).aggregate([("count", "sum")])
-            return Factor(variables, [_values(table[name]) for name in names], _values(table["count_sum"]))
+            return Factor(variables, [table[name].to_numpy() for name in names], table["count_sum"].to_numpy())
         order = np.lexsort(keys)
         keys = [key[order] for key in keys]
         starts = np.concatenate([[True], np.logical_or.reduce([key[1:] != key[:-1] for key in keys])])
@@ -167,7 +167,3 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if int(a.max()) * int(b.max()) < _FITS:
         return a.astype(np.int64) * b.astype(np.int64)
     return a.astype(object) * b.astype(object)
-
-
-def _values(column: pa.ChunkedArray) -> np.ndarray:
-    return column.to_numpy()
