@@ -10,6 +10,7 @@ from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
 
 Batches = Generator[pa.RecordBatch, None, None]
 ENCODED_TEXT = pa.dictionary(pa.int32(), pa.string())
+ONE_ROW = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["row"])  # to evaluate on what depends on no column
 _LARGE = 32 << 20  # bytes that Arrow's pool, which keeps what is free for a second, is told to give back
 
 
@@ -35,11 +36,29 @@ def select(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([batch.column(field.name) for field in schema], schema=schema)
 
 
+def renamed(batches: Iterable[pa.RecordBatch], names: Sequence[str], schema: pa.Schema) -> Batches:
+    """The columns of these names under those of `schema`."""
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays([batch.column(name) for name in names], schema=schema)
+
+
 def table_batches(table: pa.Table, rows: int) -> Batches:
     """A table as batches of at most `rows` rows, none empty."""
     for batch in table.to_batches(max_chunksize=rows):
         if batch.num_rows:
             yield batch
+
+
+def limited(batches: Iterable[pa.RecordBatch], skip: int, left: int | None) -> Batches:
+    """The rows but for the first to `skip`; of the others as many as are `left`, None for all. Of none nothing is asked for."""
+    for batch in batches if left != 0 else ():
+        kept = batch.slice(min(skip, batch.num_rows), left)
+        skip -= min(skip, batch.num_rows)
+        left = None if left is None else left - kept.num_rows
+        if kept.num_rows:
+            yield kept
+        if left == 0:
+            return
 
 
 def one_after_other(first: Iterable[pa.RecordBatch], second: Iterable[pa.RecordBatch]) -> Batches:
@@ -91,7 +110,7 @@ def collect(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches(list(batches), schema)
 
 
-def fewer(batches: Batches, rows: int) -> Batches:
+def fewer(batches: Iterable[pa.RecordBatch], rows: int) -> Batches:
     """The same rows in batches of at least so many rows, where they come in smaller ones that fit together."""
     waiting: list[pa.RecordBatch] = []
     held = 0

@@ -19,7 +19,7 @@ from executor.arrow.intervals import comparable
 from executor.arrow.selection import mask_of
 from optimizer.algebra.columns import DataType
 
-_KERNELS = {
+KERNELS = {
     "=": pc.equal,
     "<>": pc.not_equal,
     "<": pc.less,
@@ -45,7 +45,7 @@ def compare(function: str, a: Value, b: Value) -> Value:
         a, b = _as_numbers(a), _as_numbers(b)
     if not pa.types.is_floating(a.type):
         made = _by_words(function, a, b)
-        return _KERNELS[function](a, b) if made is None else made
+        return KERNELS[function](a, b) if made is None else made
     match function:
         case "=":
             return _equal(a, b)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, column_name, single_array
+from executor.arrow.batches import ONE_ROW, Batches, column_name, single_array
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_scalar
 from optimizer.algebra.physical import ConstantRows
 from optimizer.algebra.plan import PlanNode
-
-_ONE_ROW = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["row"])
 
 
 def produce(node: PlanNode, context: Context) -> Batches:
@@ -21,6 +19,6 @@ def produce(node: PlanNode, context: Context) -> Batches:
     position = {column_name(id): i for i, id in enumerate(node.op.columns)}
     arrays = []
     for field in schema:
-        values = [compile_scalar(row[position[field.name]])(_ONE_ROW) for row in node.op.rows]
+        values = [compile_scalar(row[position[field.name]])(ONE_ROW) for row in node.op.rows]
         arrays.append(single_array(pa.chunked_array([v.cast(field.type) if v.type != field.type else v for v in values])))
     yield pa.RecordBatch.from_arrays(arrays, schema=schema)

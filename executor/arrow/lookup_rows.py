@@ -10,15 +10,13 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, batch_schema, collect, one_batch, select
+from executor.arrow.batches import ONE_ROW, Batches, batch_schema, collect, one_batch, select
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_predicate, compile_scalar
 from executor.arrow.kept_rows import KeptRows
 from executor.arrow.key_index import KeyIndex
 from optimizer.algebra.physical import LookupRows
 from optimizer.algebra.plan import PlanNode
-
-_ONE_ROW = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["row"])
 
 
 class _Grouped(NamedTuple):
@@ -39,7 +37,7 @@ class _Lookup(NamedTuple):
 def produce(node: PlanNode, context: Context) -> Batches:
     lookup = context.once(node, lambda: _compiled(node, context))
     rows, index = _grouped(node, context)
-    group = int(index.find([value(_ONE_ROW) for value in lookup.wanted])[0])
+    group = int(index.find([value(ONE_ROW) for value in lookup.wanted])[0])
     if group < 0:
         return
     found = rows.slice(int(index.first[group]), int(index.counts[group]))

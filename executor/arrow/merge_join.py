@@ -7,7 +7,8 @@ compared one by one only to find the cut; memory holds a window, or one key's ro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -139,22 +140,14 @@ class Side:
 
     def count_below(self, cut: tuple[Any, ...]) -> int:
         """How many of the rows come strictly before `cut`."""
-        return self._count(cut, 0)
+        return bisect_left(range(self.rows), 0, key=self._against(cut))
 
     def count_up_to(self, cut: tuple[Any, ...]) -> int:
         """How many of the rows come before `cut` or with it."""
-        return self._count(cut, 1)
+        return bisect_right(range(self.rows), 0, key=self._against(cut))
 
-    def _count(self, cut: tuple[Any, ...], limit: int) -> int:
-        """How many rows compare with `cut` as less than `limit`: a binary search."""
-        low, high = 0, self.rows
-        while low < high:
-            middle = (low + high) // 2
-            if compare_keys(self._key(middle), cut, self.order) < limit:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+    def _against(self, cut: tuple[Any, ...]) -> Callable[[int], int]:
+        return lambda row: compare_keys(self._key(row), cut, self.order)
 
     def close(self) -> None:
         self._source.close()

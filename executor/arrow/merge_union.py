@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, batch_schema, column_name, select, table_batches
+from executor.arrow.batches import Batches, batch_schema, column_name, renamed, select, table_batches
 from executor.arrow.context import Context
 from executor.arrow.merge_join import Side, compare_keys
 from executor.arrow.ordering import sorted_rows
@@ -26,7 +26,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
     for child, source in zip(node.inputs, op.sources, strict=True):
         below = dict(zip(op.columns, source, strict=True))
         names = [column_name(below[id]) for id in column_ids(wanted)]
-        sides.append(Side(_renamed(context.open(child), names, merged), merged, order, context.tuning.window))
+        sides.append(Side(renamed(context.open(child), names, merged), merged, order, context.tuning.window))
     try:
         while True:
             for side in sides:
@@ -50,8 +50,3 @@ def produce(node: PlanNode, context: Context) -> Batches:
     finally:
         for side in sides:
             side.close()
-
-
-def _renamed(source: Batches, names: list[str], schema: pa.Schema) -> Batches:
-    for batch in source:
-        yield pa.RecordBatch.from_arrays([batch.column(name) for name in names], schema=schema)

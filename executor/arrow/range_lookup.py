@@ -5,13 +5,14 @@ The rows are read once for all runs; each run finds the ends of its slice by bin
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, batch_schema, collect, column_name, one_batch, select
+from executor.arrow.batches import ONE_ROW, Batches, batch_schema, collect, column_name, one_batch, select
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_predicate, compile_scalar
 from executor.arrow.kept_rows import KeptRows
@@ -21,8 +22,6 @@ from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.physical import RangeLookup
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.traits import SortKey
-
-_ONE_ROW = pa.RecordBatch.from_arrays([pa.nulls(1)], names=["row"])
 
 
 class _Sorted(NamedTuple):
@@ -40,20 +39,9 @@ class _Sorted(NamedTuple):
             word = int(key_words([bound])[0][0][0])
             # a descending column's words rise when their bits are flipped
             return int(np.searchsorted(self.words, ~word if self.descending else word, side="right" if after else "left"))
-        value = bound[0].as_py()
-        low, high = 0, len(self.values)
-        while low < high:
-            middle = (low + high) // 2
-            if _before(self.values[middle].as_py(), value, self.descending, after):
-                low = middle + 1
-            else:
-                high = middle
-        return low
-
-
-def _before(value: Any, bound: Any, descending: bool, after: bool) -> bool:
-    order = compare_values(value, bound)
-    return (-order if descending else order) < (1 if after else 0)
+        value, sign = bound[0].as_py(), -1 if self.descending else 1
+        search = bisect_right if after else bisect_left
+        return search(range(len(self.values)), 0, key=lambda row: sign * compare_values(self.values[row].as_py(), value))
 
 
 class _Range(NamedTuple):
@@ -69,7 +57,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
     table = _sorted(node, context)
     first, end = 0, table.rows.num_rows
     for function, value in compiled.bounds:
-        bound = value(_ONE_ROW)
+        bound = value(ONE_ROW)
         if bound.null_count:
             return
         towards = MIRRORED[function] if table.descending else function

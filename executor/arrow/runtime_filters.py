@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, column_name, one_after_other, one_batch, plain_texts, single_array
+from executor.arrow.batches import Batches, column_name, fewer, one_after_other, plain_texts, single_array
 from executor.arrow.context import Context, Tuning
 from executor.arrow.key_filter import KeyFilter
 from executor.arrow.pipeline import Work, ordered_map
@@ -245,7 +245,8 @@ class Test:
 
 
 def filtered(items: Iterator[Any], read: Work, tests: list[Test], tuning: Tuning) -> Batches:
-    """The rows of a scan, cut in `items` and `read`, which asks the `tests`; small batches together as one.
+    """The rows of a scan, cut in `items` and `read`, which asks the `tests`; small batches are put together to half a
+    batch at least.
 
     A filter that lets most of the first rows pass is given up. The others are read when that is decided, so that the batches
     that come out do not depend on timing.
@@ -262,22 +263,4 @@ def filtered(items: Iterator[Any], read: Work, tests: list[Test], tuning: Tuning
         tests[:] = [test for test in tests if not test.is_useless]
         yield from ordered_map(items, read, tuning)
 
-    return _gathered(all_rows(), tuning.batch)
-
-
-def _gathered(batches: Iterator[pa.RecordBatch], rows: int) -> Batches:
-    """Batches of half as many rows at least, as far as there are so many."""
-    waiting: list[pa.RecordBatch] = []
-    number = 0
-    for batch in batches:
-        if not waiting and 2 * batch.num_rows >= rows:
-            yield batch
-            continue
-        if batch.num_rows:
-            waiting.append(batch)
-            number += batch.num_rows
-        if 2 * number >= rows:
-            yield one_batch(pa.Table.from_batches(waiting))
-            waiting, number = [], 0
-    if number:
-        yield one_batch(pa.Table.from_batches(waiting))
+    return fewer((batch for batch in all_rows() if batch.num_rows), -(-tuning.batch // 2))

@@ -21,7 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from executor.arrow.batches import Batches, batch_schema, column_name, select
+from executor.arrow.batches import Batches, batch_schema, column_name, limited, select
+from executor.arrow.comparisons import KERNELS
 from executor.arrow.context import Context, TableSource
 from executor.arrow.expressions import compile_predicate
 from executor.arrow.failures import first_line
@@ -89,7 +90,7 @@ def start(node: PlanNode, context: Context, ranges: Sequence[Range] = (), tests:
         return parts
     work = parts.work
     rows = parts.items if work is None else (batch for item in parts.items for batch in work(item))
-    return ScanParts(_limited(rows, scan.offset, scan.limit), None)
+    return ScanParts(limited(rows, scan.offset, scan.limit), None)
 
 
 def _parquet(
@@ -193,18 +194,6 @@ def _never_true(conjunct: Scalar) -> bool:
     if not isinstance(conjunct, Call) or conjunct.function not in COMPARISONS:
         return False
     return any(isinstance(arg, Literal) and arg.value is None for arg in conjunct.args)
-
-
-def _limited(rows: Iterable[pa.RecordBatch], offset: int, limit: int) -> Batches:
-    skip, left = offset, limit
-    for batch in rows if limit else ():
-        kept = batch.slice(min(skip, batch.num_rows), left)
-        skip -= min(skip, batch.num_rows)
-        left -= kept.num_rows
-        if kept.num_rows:
-            yield kept
-        if not left:
-            return
 
 
 def _dataset(source: TableSource, files: Sequence[Path], names: list[str]) -> ds.Dataset:
@@ -335,15 +324,4 @@ def _comparison(
     if pa.types.is_floating(column.type) and (math.isnan(value) or function in ("<>", ">", ">=")):
         return None  # NaN is above every number, but Arrow, and the statistics of row groups, do not know it
     field, scalar = _field(name, constant.type), _stored(pa.scalar(value, constant.type), name, zones)
-    match function:
-        case "=":
-            return field == scalar
-        case "<>":
-            return field != scalar
-        case "<":
-            return field < scalar
-        case "<=":
-            return field <= scalar
-        case ">":
-            return field > scalar
-    return field >= scalar
+    return KERNELS[function](field, scalar)

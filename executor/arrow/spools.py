@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, column_name
+from executor.arrow.batches import Batches, column_name, renamed
 from executor.arrow.context import Context
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.physical import FillSpool, ReadSpool, WithSpools
@@ -80,5 +80,4 @@ def produce_read(node: PlanNode, context: Context) -> Batches:
     assert isinstance(node.op, ReadSpool)
     schema, source = context.schema(node), dict(node.op.columns)
     names = [column_name(source[id]) for id in column_ids(node.columns)]
-    for batch in context.spools[node.op.spool].batches():
-        yield pa.RecordBatch.from_arrays([batch.column(name) for name in names], schema=schema)
+    yield from renamed(context.spools[node.op.spool].batches(), names, schema)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
-from executor.arrow.batches import Batches, column_name
+from executor.arrow.batches import Batches, column_name, renamed
 from executor.arrow.context import Context
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.physical import UnionAll
@@ -17,5 +15,4 @@ def produce(node: PlanNode, context: Context) -> Batches:
     for child, source in zip(node.inputs, node.op.sources, strict=True):
         below = dict(zip(node.op.columns, source, strict=True))
         names = [column_name(below[id]) for id in column_ids(node.columns)]
-        for batch in context.open(child):
-            yield pa.RecordBatch.from_arrays([batch.column(name) for name in names], schema=schema)
+        yield from renamed(context.open(child), names, schema)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import ClassVar
@@ -10,7 +10,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from executor.arrow import hash_aggregate, hash_grouping_sets
-from executor.arrow.batches import Batches, column_name
+from executor.arrow.batches import Batches, column_name, renamed
 from executor.arrow.context import Context
 from executor.spark.places import Place
 from optimizer.algebra.columns import ColumnId, column_ids
@@ -96,16 +96,8 @@ class Received(PhysicalOperator):
     def produce(self, node: PlanNode, context: Context) -> Batches:
         schema, source = context.schema(node), dict(self.columns)
         names = [column_name(source[id]) for id in column_ids(node.columns)]
-        for tables in self.states():
-            for batch in _batches(tables):
-                yield pa.RecordBatch.from_arrays([batch.column(name) for name in names], schema=schema)
-
-
-def _batches(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
-    for table in tables:
-        for batch in table.to_batches():
-            if batch.num_rows:
-                yield batch
+        tables = (table for tables in self.states() for table in tables)
+        yield from renamed((batch for table in tables for batch in table.to_batches() if batch.num_rows), names, schema)
 
 
 def _grouping(of: HashAggregate | HashGroupingSets) -> ModuleType:
