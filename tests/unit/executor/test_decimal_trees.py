@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from executor.arrow.comparisons import _KERNELS, compare
+from executor.arrow.comparisons import KERNELS, compare
 from executor.arrow.decimal_trees import is_tree
 from executor.arrow.expressions import compile_scalar
 from optimizer.algebra.evaluate import evaluate
@@ -94,12 +94,12 @@ COMPARED = {
 
 
 @pytest.mark.parametrize("type", COMPARED, ids=str)
-@pytest.mark.parametrize("function", _KERNELS)
+@pytest.mark.parametrize("function", KERNELS)
 def test_comparisons_are_arrows(type: pa.DataType, function: str) -> None:
     values = COMPARED[type]
     pairs = [(a, b) for a in values for b in values]
     left, right = (pa.array([None, *side], type) for side in zip(*pairs, strict=True))
-    kernel = _KERNELS[function]
+    kernel = KERNELS[function]
     for a, b in ((left, right), (left.slice(3), right.slice(3)), (left.drop_null(), left.drop_null()), (left[:0], right[:0])):
         assert compare(function, a, b).equals(kernel(a, b))
     for constant in pa.array(values, type):
