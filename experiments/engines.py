@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
 from time import perf_counter, process_time
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
@@ -27,59 +27,43 @@ from optimizer.settings import Settings
 NAMES = ("planscope", "duckdb", "polars")
 
 
-class Engine(Protocol):
-    """What `plan` gives, when it is called, runs the query. Anything may be raised for SQL that is not known."""
-
-    def plan(self, sql: str) -> Callable[[], pa.Table]: ...
+Plan = Callable[[str], Callable[[], pa.Table]]
+"""Of SQL what runs it when it is called. Anything may be raised for SQL that is not known."""
 
 
 def installed(name: str) -> bool:
     return name == "planscope" or find_spec(name) is not None
 
 
-def open_engine(name: str, catalog: Catalog, settings: Settings, threads: int) -> Engine:
-    engines: dict[str, type[Planscope | DuckDB | Polars]] = {"planscope": Planscope, "duckdb": DuckDB, "polars": Polars}
-    return engines[name](catalog, settings, threads)
+def _planscope(catalog: Catalog, settings: Settings, threads: int) -> Plan:
+    pa.set_cpu_count(threads)
+    session = Session(catalog, settings)
 
-
-class Planscope:
-    def __init__(self, catalog: Catalog, settings: Settings, threads: int) -> None:
-        pa.set_cpu_count(threads)
-        self._session = Session(catalog, settings)
-
-    def plan(self, sql: str) -> Callable[[], pa.Table]:
-        query = self._session.optimize(sql)
+    def plan(sql: str) -> Callable[[], pa.Table]:
+        query = session.optimize(sql)
         return lambda: reader(query).read_all()
 
-
-class DuckDB:
-    def __init__(self, catalog: Catalog, settings: Settings, threads: int) -> None:
-        import duckdb
-
-        self._connection = duckdb.connect(":memory:")
-        self._connection.execute(f"SET threads = {threads}; SET enable_progress_bar = false")
-        for table in catalog.tables.values():
-            files = ", ".join("'" + str(file).replace("'", "''") + "'" for file in table.files)
-            columns = ", ".join(quoted(column.name) for column in table.columns)
-            source = f"{READERS[table.format]}([{files}])"
-            self._connection.execute(f"CREATE VIEW {quoted(table.name)} AS SELECT {columns} FROM {source}")
-
-    def plan(self, sql: str) -> Callable[[], pa.Table]:
-        text = for_duckdb(sql)
-        return lambda: self._connection.execute(text).to_arrow_table()
+    return plan
 
 
-class Polars:
+def _duckdb(catalog: Catalog, settings: Settings, threads: int) -> Plan:
+    import duckdb
+
+    connection = duckdb.connect(":memory:")
+    connection.execute(f"SET threads = {threads}; SET enable_progress_bar = false")
+    for table in catalog.tables.values():
+        files = ", ".join("'" + str(file).replace("'", "''") + "'" for file in table.files)
+        columns = ", ".join(quoted(column.name) for column in table.columns)
+        connection.execute(f"CREATE VIEW {quoted(table.name)} AS SELECT {columns} FROM {READERS[table.format]}([{files}])")
+    return lambda sql: lambda: connection.execute(for_duckdb(sql)).to_arrow_table()
+
+
+def _polars(catalog: Catalog, settings: Settings, threads: int) -> Plan:
     """Its SQL knows no correlated subqueries, so it refuses some queries."""
+    import polars
 
-    def __init__(self, catalog: Catalog, settings: Settings, threads: int) -> None:
-        import polars
-
-        self._context = polars.SQLContext({table.name: _lazy(table) for table in catalog.tables.values()})
-
-    def plan(self, sql: str) -> Callable[[], pa.Table]:
-        text = sql.strip().rstrip(";")
-        return lambda: self._context.execute(text).collect().to_arrow()
+    context = polars.SQLContext({table.name: _lazy(table) for table in catalog.tables.values()})
+    return lambda sql: lambda: context.execute(sql.strip().rstrip(";")).collect().to_arrow()
 
 
 def _lazy(table: Table) -> Any:
@@ -93,19 +77,19 @@ def _lazy(table: Table) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _opened(name: str, data: str, pairs: tuple[str, ...], threads: int) -> tuple[Engine, float | None]:
-    """The engine, and the megabytes that the process held when it was open."""
-    engine = open_engine(name, open_data(data), Settings.from_pairs(pairs), threads)
-    return engine, status_mb("VmRSS")
+def _opened(name: str, data: str, pairs: tuple[str, ...], threads: int) -> tuple[Plan, float | None]:
+    """What plans queries, and the megabytes that the process held when the engine was open."""
+    plan = {"planscope": _planscope, "duckdb": _duckdb, "polars": _polars}[name]
+    return plan(open_data(data), Settings.from_pairs(pairs), threads), status_mb("VmRSS")
 
 
 def measure(item: Item) -> list[Row]:
     """A run of `item["sql"]`: milliseconds on the clock and of CPU time (all threads), and of planning before it; `mb`: the most
     that the process held beyond the open engine. With `item["rows"]` its result as well, as an Arrow stream."""
     try:
-        engine, before = _opened(item["engine"], item["data"], tuple(item["pairs"]), item["threads"])
+        plan, before = _opened(item["engine"], item["data"], tuple(item["pairs"]), item["threads"])
         started = perf_counter()
-        execute = engine.plan(item["sql"])
+        execute = plan(item["sql"])
         planned, cpu = perf_counter(), process_time()
         table = execute()
         row: Row = {

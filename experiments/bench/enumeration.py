@@ -100,49 +100,34 @@ def _pairs(size: Size) -> int | None:
     return size.pairs
 
 
-def _naive(size: Size) -> int | None:
-    return None if size.sets is None else 4 * inner_of_dp_sub(size.sets)
+def _of_sets(steps: Callable[[Size, tuple[int, ...]], int | None]) -> Callable[[Size], int | None]:
+    """Steps that follow from the number of connected sets of each size; None where these are too many."""
+    return lambda size: None if size.sets is None else steps(size, size.sets)
 
 
-def _by_size(size: Size) -> int | None:
-    return None if size.sets is None else inner_of_dp_size(size.sets)
-
-
-def _by_subset(size: Size) -> int | None:
-    return None if size.sets is None else inner_of_dp_sub(size.sets) + (TABLE_ENTRY << size.relations)
-
-
-def _vectorized(size: Size) -> int | None:
-    return None if size.sets is None or size.relations > 20 else inner_of_dp_sub(size.sets) // VECTORIZED + (1 << size.relations)
-
-
-def _left_deep(size: Size) -> int | None:
-    return None if size.sets is None else sum(size.sets) * size.relations
+def _vectorized(size: Size, sets: tuple[int, ...]) -> int | None:
+    return None if size.relations > 20 else inner_of_dp_sub(sets) // VECTORIZED + (1 << size.relations)
 
 
 def _square(size: Size) -> int:
     return size.relations**2
 
 
-def _intervals(size: Size) -> int:
-    return size.relations**3 // 6
-
-
 ENUMERATORS = (
-    Enumerator("pairs_naive", "partition", _by_partition(naive), _naive),
+    Enumerator("pairs_naive", "partition", _by_partition(naive), _of_sets(lambda size, sets: 4 * inner_of_dp_sub(sets))),
     Enumerator("pairs_branch", "partition", _by_partition(min_cut_branch), _pairs),
     Enumerator("pairs_conservative", "partition", _by_partition(min_cut_conservative), _pairs),
     Enumerator("pairs_dpccp", "partition", lambda graph, costing: sum(1 for _ in pairs(graph)), _pairs),
-    Enumerator("dp_size", "exact", dp_size, _by_size),
-    Enumerator("dp_sub", "exact", dp_sub, _by_subset),
+    Enumerator("dp_size", "exact", dp_size, _of_sets(lambda size, sets: inner_of_dp_size(sets))),
+    Enumerator("dp_sub", "exact", dp_sub, _of_sets(lambda size, sets: inner_of_dp_sub(sets) + (TABLE_ENTRY << size.relations))),
     Enumerator("dp_ccp", "exact", dp_ccp, _pairs),
     Enumerator("dp_hyp", "exact", dp_hyp, _pairs),
-    Enumerator("dp_vectorized", "exact", dp_vectorized, _vectorized),
+    Enumerator("dp_vectorized", "exact", dp_vectorized, _of_sets(_vectorized)),
     Enumerator("top_down_branch", "exact", top_down, _pairs),
-    Enumerator("top_down_conservative", "exact", lambda graph, costing: top_down(graph, costing, min_cut_conservative), _pairs),
-    Enumerator("dp_left_deep", "left-deep", dp_left_deep, _left_deep),
+    Enumerator("top_down_conservative", "exact", partial(top_down, partition=min_cut_conservative), _pairs),
+    Enumerator("dp_left_deep", "left-deep", dp_left_deep, _of_sets(lambda size, sets: sum(sets) * size.relations)),
     Enumerator("ikkbz", "heuristic", ikkbz, _square),
-    Enumerator("linearized", "heuristic", linearized, _intervals),
+    Enumerator("linearized", "heuristic", linearized, lambda size: size.relations**3 // 6),
     Enumerator("greedy", "heuristic", greedy, _square),
     Enumerator("goo_dp", "heuristic", goo_dp, _square),
 )
