@@ -103,9 +103,9 @@ def joins_picture(events: Events, *, title: str = "") -> Picture:
     return Picture(joins_dot(graphs, title), [graph_json(graph) for graph in graphs])
 
 
-def steps_picture(events: Events, *, stages: Sequence[str] = SUBQUERIES, title: str = "") -> Picture:
-    """The rewrites of stages before the search. Raises PlanscopeError."""
-    steps = rewrite_steps(events, stages)
+def steps_picture(events: Events, *, stages: Sequence[str] = (), title: str = "") -> Picture:
+    """The rewrites of stages before the search, by default of those that remove subqueries. Raises PlanscopeError."""
+    steps = rewrite_steps(events, stages or SUBQUERIES)
     return Picture(steps_dot(steps, title), [step._asdict() for step in steps])
 
 

@@ -50,27 +50,6 @@ def write_picture(picture: Any, output: str | None, format: str) -> None:
             file.write(render(picture.dot, format))
 
 
-def drawn(name: str, *options: Callable[..., Any]) -> Callable[[Callable[..., Any]], click.Command]:
-    """A subcommand that draws what the function it decorates returns, a Picture of (events, title, options)."""
-
-    def decorate(function: Callable[..., Any]) -> click.Command:
-        def run(inputs: Inputs, output: str | None, format: str | None, **chosen: Any) -> None:
-            format = format_of(output, format, PICTURES)
-            events, title = traced(inputs, click.get_current_context().obj)
-            write_picture(function(events, title=title, **chosen), output, format)
-
-        run.__doc__ = function.__doc__
-        for option in (
-            *reversed(options),
-            click.option("--format", "format", type=click.Choice(PICTURES), help="Default: what FILE's ending says, else svg."),
-            click.option("-o", "--output", metavar="FILE", help="Write there instead of standard output."),
-        ):
-            run = option(run)
-        return command.command(name)(query_inputs(run))
-
-    return decorate
-
-
 @click.group("picture")
 def command() -> None:
     """Draw a search: SVG, PNG, PDF, DOT or JSON. SQL may also be a trace file, trace.jsonl, which needs no data.
@@ -82,51 +61,40 @@ def command() -> None:
     """
 
 
-@drawn("plan", at_option)
-def plan(events: Any, **chosen: Any) -> Any:
-    """The chosen plan: operators, rows, share of the cost."""
-    from memo_viz.pictures import plan_picture
+def _drawing(name: str, help: str, *options: Callable[..., Any]) -> None:
+    """Adds a command that draws what the function NAME_picture of `memo_viz.pictures` makes of the events and the options."""
 
-    return plan_picture(events, **chosen)
+    def run(inputs: Inputs, output: str | None, format: str | None, **chosen: Any) -> None:
+        from memo_viz import pictures
 
+        format = format_of(output, format, PICTURES)
+        events, title = traced(inputs, click.get_current_context().obj)
+        write_picture(getattr(pictures, f"{name}_picture")(events, title=title, **chosen), output, format)
 
-@drawn("joins")
-def joins(events: Any, **chosen: Any) -> Any:
-    """The join graph: relations and the predicates that link them."""
-    from memo_viz.pictures import joins_picture
-
-    return joins_picture(events, **chosen)
-
-
-@drawn("steps", click.option("--stage", "stages", multiple=True, metavar="STAGE",
-                             help="Default: those that remove subqueries: subqueries, filters and decorrelate."))  # fmt: skip
-def steps(events: Any, stages: tuple[str, ...], **chosen: Any) -> Any:
-    """Each rewrite before the search, before and after; by default those that remove subqueries."""
-    from memo_viz.pictures import steps_picture
-    from memo_viz.rewrite_steps import SUBQUERIES
-
-    return steps_picture(events, stages=stages or SUBQUERIES, **chosen)
+    for option in (
+        *reversed(options),
+        click.option("--format", "format", type=click.Choice(PICTURES), help="Default: what FILE's ending says, else svg."),
+        click.option("-o", "--output", metavar="FILE", help="Write there instead of standard output."),
+    ):
+        run = option(run)
+    command.command(name, help=help)(query_inputs(run))
 
 
-@drawn("rules")
-def rules(events: Any, **chosen: Any) -> Any:
-    """Which rules fired on what other rules made, how often, and which made the plan."""
-    from memo_viz.pictures import rules_picture
-
-    return rules_picture(events, **chosen)
-
-
-@drawn("traits", at_option)
-def traits(events: Any, **chosen: Any) -> Any:
-    """The trait ledger: which orders and groupings were asked of which groups, how each was met, and at what cost."""
-    from memo_viz.pictures import traits_picture
-
-    return traits_picture(events, **chosen)
-
-
-@drawn("memo", memo_options)
-def picture_memo(events: Any, **chosen: Any) -> Any:
-    """The memo: groups, their members, and the chosen plan; .json has the graph that is drawn, for networkx."""
-    from memo_viz.pictures import memo_picture
-
-    return memo_picture(events, **chosen)
+_drawing("plan", "The chosen plan: operators, rows, share of the cost.", at_option)
+_drawing("joins", "The join graph: relations and the predicates that link them.")
+_drawing(
+    "steps", "Each rewrite before the search, before and after; by default those that remove subqueries.",
+    click.option("--stage", "stages", multiple=True, metavar="STAGE",
+                 help="Default: those that remove subqueries: subqueries, filters and decorrelate."),
+)  # fmt: skip
+_drawing("rules", "Which rules fired on what other rules made, how often, and which made the plan.")
+_drawing(
+    "traits",
+    "The trait ledger: which orders and groupings were asked of which groups, how each was met, and at what cost.",
+    at_option,
+)
+_drawing(
+    "memo",
+    "The memo: groups, their members, and the chosen plan; .json has the graph that is drawn, for networkx.",
+    memo_options,
+)
