@@ -53,7 +53,8 @@ def run_demo(output: str, progress: Callable[[str], None] | None = None, data: s
     """
     folder = make_folder(output)
     started = time.perf_counter()
-    _headline("planscope: a query from SQL text to rows, and everything in between")
+    title = "planscope: a query from SQL text to rows, and everything in between"
+    click.echo(f"{click.style(title, bold=True)}\n{'═' * len(title)}")
     session = _data(data, progress)
     sql = resolve_sql(QUERY)
     _step("The query", f"{QUERY}, a join of six tables that closes a cycle: customers and suppliers share a nation.")
@@ -225,11 +226,6 @@ def _program() -> str:
         return "planscope"
     script = Path(sys.executable).with_name("planscope")
     return os.path.relpath(script) if script.exists() else "python -m planscope"
-
-
-def _headline(text: str) -> None:
-    click.echo(click.style(text, bold=True))
-    click.echo("═" * len(text))
 
 
 def _step(title: str, text: str = "") -> None:

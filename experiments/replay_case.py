@@ -26,7 +26,7 @@ def write_case(error: BaseException, arguments: list[str], facts: dict[str, Any]
     bundled = _bundled(error, facts)
     ending, content = (".zip", bundled) if bundled is not None else (".json", _described(error, arguments, facts, version))
     name = f"case-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}{ending}"
-    for folder in (_cases, _temporary):
+    for folder in (_cases, lambda: Path(tempfile.mkdtemp(prefix="planscope-"))):
         try:
             path = folder() / name
             part = path.with_name(f".{name}.part")
@@ -79,7 +79,3 @@ def _cases() -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
     return folder
-
-
-def _temporary() -> Path:
-    return Path(tempfile.mkdtemp(prefix="planscope-"))

@@ -123,7 +123,8 @@ def _group_table(graph: nx.DiGraph, group: str, rows: list[str], hidden: int, la
     sign, (border, changed) = SIGNS[data["change"]], CHANGES[data["change"]]
     if data["change"]:
         fill, ink = changed, INK
-    lines = [f"{sign} {line}" if sign and not i else line for i, line in enumerate(wrap(_title(data), TITLE, 4))]
+    name = full_name(data) + (" · root" if data["root"] else "")
+    lines = [f"{sign} {line}" if sign and not i else line for i, line in enumerate(wrap(name, TITLE, 4))]
     figures = " · ".join(
         [*([f"G{data['id']}"] if data["id"] >= 0 else []), f"rows {number(data['rows'])}", f"lower {number(data['lower'])}"]
     )
@@ -143,10 +144,6 @@ def _group_table(graph: nx.DiGraph, group: str, rows: list[str], hidden: int, la
         html.append(f'<TR><TD COLSPAN="{5 if length else 4}" ALIGN="LEFT"><FONT COLOR="{FAINT}">+{hidden} more</FONT></TD></TR>')
     html.append("</TABLE>")
     return "<" + "".join(html) + ">"
-
-
-def _title(data: dict[str, Any]) -> str:
-    return full_name(data) + (" · root" if data["root"] else "")
 
 
 def _member_row(graph: nx.DiGraph, group: dict[str, Any], node: str, length: int) -> str:

@@ -52,7 +52,7 @@ def memo_graph(state: MemoState, *, focus: int | None = None, depth: int | None 
             raise PlanscopeError(f"the memo has no group G{focus}; it has {_group_range(state)}")
         start = group_node(canonical_group(state, focus))
     else:
-        start = _root_node(graph)
+        start = next((n for n, is_root in graph.nodes(data="root") if is_root), None)
     if winners:
         graph = graph.subgraph([n for n, chosen in graph.nodes(data="chosen") if chosen]).copy()
         if start not in graph and focus is not None:
@@ -198,10 +198,6 @@ def _mark_chosen(graph: nx.DiGraph, state: MemoState) -> None:
 def member_node(best: BestState, goal: int) -> str:
     """The member that is the best plan of a goal."""
     return f"e{goal}" if best.mexpr is None else mexpr_node(best.mexpr)
-
-
-def _root_node(graph: nx.DiGraph) -> str | None:
-    return next((n for n, data in graph.nodes(data=True) if data.get("root")), None)
 
 
 def _within(graph: nx.DiGraph, start: str, depth: int | None) -> list[str]:

@@ -147,13 +147,9 @@ def _to_text(array: pa.Array, source: DataType) -> pa.Array:
     texts = array.cast(pa.string())
     if t.is_temporal(source) and pc.any(pc.match_substring_regex(texts, "^([<-]|0000)")).as_py():  # <value out of range>, BC
         raise ExecutionError(f"a {'date' if t.is_date(source) else 'timestamp'} is out of range (years 1 to 32767)")
-    if t.is_timestamp(source):  # without trailing zeros of the fraction
-        return pc.replace_substring_regex(texts, r"\.?0*$", "") if _fraction(texts) else texts
+    if t.is_timestamp(source) and pc.any(pc.match_substring(texts, ".")).as_py():  # without trailing zeros of the fraction
+        return pc.replace_substring_regex(texts, r"\.?0*$", "")
     return texts
-
-
-def _fraction(texts: pa.Array) -> bool:
-    return pc.any(pc.match_substring(texts, ".")).as_py() is True
 
 
 def _decimal_texts(array: pa.Array, source: DataType) -> pa.Array:

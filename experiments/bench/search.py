@@ -136,17 +136,16 @@ def report(rows: pa.Table) -> list[Section]:
         if part == "graphs":
             sections.append(_graphs(mine, title, text))
             by_rules = [row for row in mine if row["search"] == "rules" and row["query"] in MOST_BY_RULES]
-            mine = [{**row, **_figure(row["cpu_ms"], MOST_BY_RULES[row["query"]])} for row in by_rules]
+            mine = [
+                {**row, **Figure("from SQL text to plan", row["cpu_ms"], "ms", MOST_BY_RULES[row["query"]])._asdict()}
+                for row in by_rules
+            ]
             title, text = "Join graphs by commute and associate", "CPU time from SQL text to plan."
         columns = ("figure", "query", "search", "note", "value", "unit", "target")
         table = pa.Table.from_pylist([{name: row.get(name) for name in columns} for row in mine])
         caption = "`target`: what the value should be at most."
         sections.append(Section(title, text, [Table(part, caption, table, True)] if mine else ()))
     return sections
-
-
-def _figure(value: float, target: float) -> Row:
-    return Figure("from SQL text to plan", value, "ms", target)._asdict()
 
 
 def _graphs(rows: list[Row], title: str, text: str) -> Section:

@@ -12,7 +12,6 @@ from experiments.commands.output import format_of, say, table_text, text_width, 
 from optimizer.errors import many
 
 if TYPE_CHECKING:
-    from optimizer.algebra.plan import PlanNode
     from optimizer.pipeline import OptimizedQuery
     from optimizer.plan_space import PlanSpace
 
@@ -73,7 +72,9 @@ def command(
     for plan in report.get("plans", ()):
         node = plan.pop("node")
         if format == "text" and plan["rank"] == rank:
-            report["picture"] = _picture(node, query)
+            from memo_viz.explain import plan_table
+
+            report["picture"] = plan_table(node, query.columns, None, text_width())
     if format == "json":
         write_json(report, output)
     else:
@@ -198,12 +199,6 @@ def _execution(query: OptimizedQuery, plans: list[dict[str, Any]]) -> tuple[dict
         "weighted_correlation": weighted_correlation(costs, times),
     }
     return facts, wrong
-
-
-def _picture(node: PlanNode, query: OptimizedQuery) -> str:
-    from memo_viz.explain import plan_table
-
-    return plan_table(node, query.columns, None, text_width())
 
 
 def _text(report: dict[str, Any]) -> str:

@@ -48,12 +48,12 @@ def chosen(ranks: Ranks, ndv: int, skew: float = SKEW) -> Integers:
     return _within(ranks.rank, np.zeros_like(ranks.rank), np.full_like(ranks.rank, max(ranks.filled, 1)), np.int64(ndv), skew)
 
 
-def by_deciles(ranks: Ranks, steps: Sequence[Step], skew: float = SKEW) -> Integers:
+def by_deciles(ranks: Ranks, steps: Sequence[Step]) -> Integers:
     """Values of `steps`, a tenth of the rows each."""
     bounds = np.array([ranks.filled * k // len(steps) for k in range(len(steps) + 1)])
     which = np.clip(np.searchsorted(bounds, ranks.rank, side="right") - 1, 0, len(steps) - 1)
     low, high, ndv = (np.array(column, dtype=np.int64) for column in zip(*steps, strict=True))
-    j = _within(ranks.rank, bounds[which], bounds[which + 1], ndv[which], skew)
+    j = _within(ranks.rank, bounds[which], bounds[which + 1], ndv[which], SKEW)
     apart = np.maximum(ndv[which] - 1, 1)
     return np.where(ndv[which] == 1, np.where(which == 0, low[which], high[which]), low[which] + j * (high - low)[which] // apart)
 
