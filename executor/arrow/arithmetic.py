@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,11 @@ from optimizer.algebra.columns import DataType
 from optimizer.errors import ExecutionError
 
 _CHECKED = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
+_DECIMAL: dict[str, Callable[[Value, Value, DataType], pa.Array | None]] = {
+    "+": partial(decimals.combined, pc.add),
+    "-": partial(decimals.combined, pc.subtract),
+    "*": decimals.multiply,
+}
 _PLAIN = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
 _REFERENCE = {"+": reference.add, "-": reference.subtract, "*": reference.multiply, "%": reference.remainder}
 
@@ -26,17 +32,6 @@ def basic(function: str, a: Value, b: Value, rows: int, type: DataType) -> Value
         return _PLAIN[function](a, b)
     if not pa.types.is_decimal(type):
         return checked(function, type, _CHECKED[function], a, b)
-    if not (isinstance(a, pa.Array) and isinstance(b, pa.Array)):
-        return _with_constant(function, a, b, rows, type)
-    result = _DECIMAL[function](a, b, type)
-    return _by_value(function, a, b, rows, type) if result is None else result
-
-
-_DECIMAL = {"+": decimals.add, "-": decimals.subtract, "*": decimals.multiply}
-
-
-def _with_constant(function: str, a: Value, b: Value, rows: int, type: DataType) -> Value:
-    """One side at least is the same for all rows; as an array of one row it is spread by the kernels."""
     if any(isinstance(v, pa.Scalar) and not v.is_valid for v in (a, b)):
         return pa.scalar(None, type)
     if isinstance(a, pa.Scalar) and isinstance(b, pa.Scalar):
@@ -89,13 +84,13 @@ def remainder(a: Value, b: Value, rows: int, type: DataType) -> Value:
 
 def negate(a: Value, rows: int, type: DataType) -> Value:
     if pa.types.is_decimal(type):
-        return decimals.negate(as_array(a, rows), type)
+        return decimals.rescaled(pc.negate(as_array(a, rows)), type)
     return checked("-", type, pc.negate_checked, a)
 
 
 def absolute(a: Value, rows: int, type: DataType) -> Value:
     if pa.types.is_decimal(type):
-        return decimals.absolute(as_array(a, rows), type)
+        return decimals.rescaled(pc.abs(as_array(a, rows)), type)
     return checked("abs", type, pc.abs_checked, a)
 
 

@@ -119,23 +119,16 @@ def does_not_fit(type: DataType) -> ExecutionError:
     return ExecutionError(f"a result does not fit decimal({type.precision}, {type.scale})")
 
 
-def add(a: Value, b: Value, type: DataType) -> pa.Array | None:
-    """The sum, of which at most one side may be a (valid) scalar; None when not even 76 digits hold both sides' scales."""
-    return _sum(pc.add, a, b, type)
-
-
-def subtract(a: Value, b: Value, type: DataType) -> pa.Array | None:
-    return _sum(pc.subtract, a, b, type)
-
-
-def _sum(kernel: Callable[[Value, Value], pa.Array], a: Value, b: Value, type: DataType) -> pa.Array | None:
+def combined(kernel: Callable[[Value, Value], pa.Array], a: Value, b: Value, type: DataType) -> pa.Array | None:
+    """The sum or the difference, of which at most one side may be a (valid) scalar; None when not even 76 digits hold both sides'
+    scales."""
     scale = max(a.type.scale, b.type.scale)
     digits = max(a.type.precision - a.type.scale, b.type.precision - b.type.scale) + scale + 1
     if digits > 76:
         return None
     if digits > 38:
         a, b = (x.cast(pa.decimal256(x.type.precision, x.type.scale)) for x in (a, b))
-    return _narrowed(kernel(a, b), type)
+    return rescaled(kernel(a, b), type)
 
 
 def multiply(a: Value, b: Value, type: DataType) -> pa.Array | None:
@@ -153,7 +146,7 @@ def multiply(a: Value, b: Value, type: DataType) -> pa.Array | None:
     m, n = _digits(p), _digits(q)
     if m + n + 1 > 76:
         return None
-    return _narrowed(pc.multiply(a.cast(pa.decimal256(m, a.type.scale)), b.cast(pa.decimal256(n, b.type.scale))), type)
+    return rescaled(pc.multiply(a.cast(pa.decimal256(m, a.type.scale)), b.cast(pa.decimal256(n, b.type.scale))), type)
 
 
 def _digits(array: pa.Array) -> int:
@@ -163,18 +156,6 @@ def _digits(array: pa.Array) -> int:
         return max(1, array.type.scale)
     sizes = [len(v.as_tuple().digits) for v in (low, high)]
     return max(*sizes, array.type.scale, 1)
-
-
-def _narrowed(array: pa.Array, type: DataType) -> pa.Array:
-    return array if array.type == type else rescaled(array, type)
-
-
-def negate(array: pa.Array, type: DataType) -> pa.Array:
-    return _narrowed(pc.negate(array), type)
-
-
-def absolute(array: pa.Array, type: DataType) -> pa.Array:
-    return _narrowed(pc.abs(array), type)
 
 
 def to_whole(array: pa.Array, type: DataType, up: bool) -> pa.Array:

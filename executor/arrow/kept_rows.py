@@ -90,6 +90,23 @@ class KeptRows(PhysicalOperator):
     name: ClassVar[str] = "kept_rows"
 
 
+def made_of_input(
+    node: PlanNode, context: Context, key: Hashable, make: Callable[[pa.RecordBatch], Made], size: Callable[[Made], int]
+) -> Made:
+    """What `make` gives for all rows of the input, of `size` bytes; kept under `key` as long as the rows are."""
+    child = node.inputs[0]
+    if not isinstance(child.op, KeptRows):  # a volatile input has other rows in each run
+        return make(one_batch(collect(context.open(child), batch_schema(child.columns, context.columns))))
+    kept = child.op.kept
+
+    def keep() -> Made:
+        found = make(kept.whole(context))
+        context.held(node, size(found))
+        return found
+
+    return kept.made(key, keep)
+
+
 def produce(node: PlanNode, context: Context) -> Batches:
     assert isinstance(node.op, KeptRows)
     yield from node.op.kept.batches(context)

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from executor.arrow.batches import ONE_ROW, Batches, batch_schema, collect, one_batch, select
+from executor.arrow.batches import ONE_ROW, Batches, select
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_predicate, compile_scalar
-from executor.arrow.kept_rows import KeptRows
+from executor.arrow.kept_rows import made_of_input
 from executor.arrow.key_index import KeyIndex
 from optimizer.algebra.physical import LookupRows
 from optimizer.algebra.plan import PlanNode
@@ -55,23 +55,14 @@ def _compiled(node: PlanNode, context: Context) -> _Lookup:
 
 
 def _grouped(node: PlanNode, context: Context) -> _Grouped:
-    """The input by its keys; kept as long as the input's rows are."""
-    op, child = node.op, node.inputs[0]
+    """The input by its keys."""
+    op = node.op
     assert isinstance(op, LookupRows)
-    if not isinstance(child.op, KeptRows):  # a volatile input has other rows in each run
-        return _group(op, one_batch(collect(context.open(child), batch_schema(child.columns, context.columns))))
-    kept = child.op.kept
-    sides = tuple((key.column_side, key.null_safe) for key in op.keys)
-
-    def make() -> _Grouped:
-        grouped = _group(op, kept.whole(context))
-        context.held(node, grouped.rows.nbytes + grouped.keys.nbytes)
-        return grouped
-
-    return kept.made(sides, make)
-
-
-def _group(op: LookupRows, rows: pa.RecordBatch) -> _Grouped:
     null_safe = sum(1 << i for i, key in enumerate(op.keys) if key.null_safe)
-    index = KeyIndex([compile_scalar(key.column_side)(rows) for key in op.keys], null_safe)
-    return _Grouped(rows.take(pa.array(index.rows)), index)
+
+    def group(rows: pa.RecordBatch) -> _Grouped:
+        index = KeyIndex([compile_scalar(key.column_side)(rows) for key in op.keys], null_safe)
+        return _Grouped(rows.take(pa.array(index.rows)), index)
+
+    sides = tuple((key.column_side, key.null_safe) for key in op.keys)
+    return made_of_input(node, context, sides, group, lambda made: made.rows.nbytes + made.keys.nbytes)

@@ -79,8 +79,9 @@ def _distance(n: np.ndarray, mean: np.ndarray, merged: np.ndarray, segment: np.n
     return np.where(alone, 0.0, mean - merged[segment])
 
 
-def _finish(compute: Callable[..., tuple[np.ndarray, np.ndarray | bool]], name: str, may_fail: bool) -> Finish:
-    """`compute` gives of the moments the values and where there are none; NULL too where a segment is empty."""
+def _finish(compute: Callable[..., tuple[np.ndarray, np.ndarray | bool]], checked: str = "") -> Finish:
+    """`compute` gives of the moments the values and where there are none; NULL too where a segment is empty. `checked`: the name
+    of a function that refuses results which are not finite."""
 
     def finish(columns: Columns, offsets: np.ndarray, constants: Sequence[Any], type: DataType) -> pa.Array:
         full = offsets[1:] > offsets[:-1]
@@ -88,9 +89,8 @@ def _finish(compute: Callable[..., tuple[np.ndarray, np.ndarray | bool]], name: 
             values, missing = compute(*(column.to_numpy() for column in columns))
         result, valid = np.zeros(len(full)), full.copy()
         result[full], valid[full] = values, ~np.broadcast_to(missing, values.shape)
-        if may_fail and not np.isfinite(result[valid]).all():
-            bad = result[valid][~np.isfinite(result[valid])][0]
-            raise ExecutionError(f"{name} is out of range: its result would be {bad}")
+        if checked:
+            _finite(result[valid], checked)
         return pa.array(result, mask=~valid)
 
     return finish
@@ -143,25 +143,25 @@ def _r2(n: Any, y: Any, x: Any, yy: Any, xx: Any, yx: Any) -> Any:
 
 
 FINISH: dict[str, Finish] = {
-    "var_pop": _finish(lambda n, mean, m2, m3, m4: (m2 / n, False), "var_pop", True),
-    "var_samp": _finish(lambda n, mean, m2, m3, m4: (m2 / (n - 1), n == 1), "var_samp", True),
-    "stddev_pop": _finish(lambda n, mean, m2, m3, m4: (np.sqrt(m2 / n), False), "stddev_pop", True),
-    "stddev_samp": _finish(lambda n, mean, m2, m3, m4: (np.sqrt(m2 / (n - 1)), n == 1), "stddev_samp", True),
-    "sem": _finish(lambda n, mean, m2, m3, m4: (np.sqrt(m2 / n) / np.sqrt(n), False), "sem", True),
-    "skewness": _finish(_skewness, "skewness", False),
-    "kurtosis": _finish(_kurtosis, "kurtosis", True),
-    "kurtosis_pop": _finish(lambda n, mean, m2, m3, m4: (n * m4 / m2**2 - 3, (n <= 1) | (m2 == 0)), "kurtosis_pop", True),
+    "var_pop": _finish(lambda n, mean, m2, m3, m4: (m2 / n, False), "var_pop"),
+    "var_samp": _finish(lambda n, mean, m2, m3, m4: (m2 / (n - 1), n == 1), "var_samp"),
+    "stddev_pop": _finish(lambda n, mean, m2, m3, m4: (np.sqrt(m2 / n), False), "stddev_pop"),
+    "stddev_samp": _finish(lambda n, mean, m2, m3, m4: (np.sqrt(m2 / (n - 1)), n == 1), "stddev_samp"),
+    "sem": _finish(lambda n, mean, m2, m3, m4: (np.sqrt(m2 / n) / np.sqrt(n), False), "sem"),
+    "skewness": _finish(_skewness),
+    "kurtosis": _finish(_kurtosis, "kurtosis"),
+    "kurtosis_pop": _finish(lambda n, mean, m2, m3, m4: (n * m4 / m2**2 - 3, (n <= 1) | (m2 == 0)), "kurtosis_pop"),
 }
 FINISH_PAIRS: dict[str, Finish] = {
-    "covar_pop": _finish(lambda n, y, x, yy, xx, yx: (yx / n, False), "covar_pop", False),
-    "covar_samp": _finish(lambda n, y, x, yy, xx, yx: (yx / (n - 1), n == 1), "covar_samp", False),
-    "corr": _finish(_corr, "corr", False),
-    "regr_avgx": _finish(lambda n, y, x, yy, xx, yx: (x, False), "regr_avgx", False),
-    "regr_avgy": _finish(lambda n, y, x, yy, xx, yx: (y, False), "regr_avgy", False),
-    "regr_sxx": _finish(lambda n, y, x, yy, xx, yx: (xx, False), "regr_sxx", True),
-    "regr_syy": _finish(lambda n, y, x, yy, xx, yx: (yy, False), "regr_syy", True),
-    "regr_sxy": _finish(lambda n, y, x, yy, xx, yx: (yx, False), "regr_sxy", False),
-    "regr_slope": _finish(_slope, "regr_slope", False),
-    "regr_intercept": _finish(_intercept, "regr_intercept", False),
-    "regr_r2": _finish(_r2, "regr_r2", False),
+    "covar_pop": _finish(lambda n, y, x, yy, xx, yx: (yx / n, False)),
+    "covar_samp": _finish(lambda n, y, x, yy, xx, yx: (yx / (n - 1), n == 1)),
+    "corr": _finish(_corr),
+    "regr_avgx": _finish(lambda n, y, x, yy, xx, yx: (x, False)),
+    "regr_avgy": _finish(lambda n, y, x, yy, xx, yx: (y, False)),
+    "regr_sxx": _finish(lambda n, y, x, yy, xx, yx: (xx, False), "regr_sxx"),
+    "regr_syy": _finish(lambda n, y, x, yy, xx, yx: (yy, False), "regr_syy"),
+    "regr_sxy": _finish(lambda n, y, x, yy, xx, yx: (yx, False)),
+    "regr_slope": _finish(_slope),
+    "regr_intercept": _finish(_intercept),
+    "regr_r2": _finish(_r2),
 }

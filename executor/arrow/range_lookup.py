@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from executor.arrow.batches import ONE_ROW, Batches, batch_schema, collect, column_name, one_batch, select
+from executor.arrow.batches import ONE_ROW, Batches, column_name, select
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_predicate, compile_scalar
-from executor.arrow.kept_rows import KeptRows
+from executor.arrow.kept_rows import made_of_input
 from executor.arrow.key_words import is_ordered, key_words
 from optimizer.algebra.evaluate_order import compare_values
 from optimizer.algebra.functions import MIRRORED
@@ -83,20 +83,9 @@ def _compiled(node: PlanNode, context: Context) -> _Range:
 
 
 def _sorted(node: PlanNode, context: Context) -> _Sorted:
-    """The input's rows; kept as long as the input's are."""
-    child = node.inputs[0]
     order = node.alternative.inputs[0].collation
     assert order, "range_lookup was planned on an input without order"
-    if not isinstance(child.op, KeptRows):  # a volatile input has other rows in each run
-        return _without_nulls(one_batch(collect(context.open(child), batch_schema(child.columns, context.columns))), order[0])
-    kept = child.op.kept
-
-    def make() -> _Sorted:
-        table = _without_nulls(kept.whole(context), order[0])
-        context.held(node, table.rows.nbytes)
-        return table
-
-    return kept.made(order[0], make)
+    return made_of_input(node, context, order[0], lambda rows: _without_nulls(rows, order[0]), lambda made: made.rows.nbytes)
 
 
 def _without_nulls(rows: pa.RecordBatch, key: SortKey) -> _Sorted:
