@@ -12,6 +12,7 @@ import math
 import shlex
 import time
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import click
@@ -95,7 +96,8 @@ def items(options: Options) -> list[Item]:
     named = bool(asked) or any(options.own.get(name) for name in FACTORS)
     queries = asked or _default_queries(options)
     about = {query: _query(query, options.data) for query in (*queries, *(() if named else VARIED))}
-    designs = [(query, mode, config) for query in queries for mode in options.modes for config in _combinations(chosen)]
+    configs = [dict(zip(chosen, values, strict=True)) for values in product(*chosen.values())]
+    designs = [(query, mode, config) for query in queries for mode in options.modes for config in configs]
     if not named:
         ends = [mode for mode in options.modes if mode in ENDS]
         usual = {name: values[0] for name, values in FACTORS.items()}
@@ -121,13 +123,6 @@ def _values(factor: str, text: str | None) -> tuple[str, ...]:
         if name not in FACTORS[factor] and factor not in ("cost_model", "estimator"):  # these may be a plug-in's
             raise SqlError(f'there is no {factor} "{name}"', hint=f"choose of {', '.join(FACTORS[factor])}")
     return tuple(names)
-
-
-def _combinations(chosen: dict[str, tuple[str, ...]]) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = [{}]
-    for name, values in chosen.items():
-        found = [{**config, name: value} for config in found for value in values]
-    return found
 
 
 def _default_queries(options: Options) -> tuple[str, ...]:

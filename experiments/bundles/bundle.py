@@ -14,12 +14,14 @@ from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from executor.atomic import atomic_output
 from executor.session import Session
 from experiments.bundles.catalog_json import catalog_json, read_catalog
 from memo_viz.explain import plan_json
+from optimizer.algebra.logical import Scan
+from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.errors import CatalogError, PlanscopeError, SettingsError
 from optimizer.pipeline import OptimizedQuery
@@ -54,11 +56,12 @@ class Bundle:
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Planned:
+class Planned(NamedTuple):
     """What came of planning a bundle's query: a plan, or an error, and the trace up to there."""
 
-    def __init__(self, query: OptimizedQuery | None, trace: tuple[str, ...], error: Exception | None) -> None:
-        self.query, self.trace, self.error = query, trace, error
+    query: OptimizedQuery | None
+    trace: tuple[str, ...]
+    error: Exception | None
 
     @property
     def error_text(self) -> str | None:
@@ -88,7 +91,8 @@ def make_bundle(sql: str, catalog: Catalog, settings: Settings, program: Program
     bundle = Bundle(sql, values, text, catalog_json(catalog), files, about=_about())
     planned = plan(bundle, settings.plugins, traced)
     if planned.query is not None:
-        read = [node.op.table for node in _scans(planned.query)]
+        nodes = [node for stage in planned.query.stages for node in postorder(stage.tree)]
+        read = [node.op.table for node in nodes if isinstance(node, Tree) and isinstance(node.op, Scan)]
         bundle = replace(bundle, catalog=catalog_json(catalog, read))
         planned = plan(bundle, settings.plugins, traced)
     return recorded(bundle, planned, traced)
@@ -170,14 +174,6 @@ def _timeless(trace: Trace, settings: Mapping[str, Any]) -> list[str]:
             value["settings"] = dict(settings)
         lines.append(json.dumps(value, ensure_ascii=False))
     return lines
-
-
-def _scans(query: OptimizedQuery) -> list[Any]:
-    from optimizer.algebra.logical import Scan
-    from optimizer.algebra.trees import Tree, postorder
-
-    nodes = [node for stage in query.stages for node in postorder(stage.tree)]
-    return [node for node in nodes if isinstance(node, Tree) and isinstance(node.op, Scan)]
 
 
 def _about() -> dict[str, Any]:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from experiments.workloads.imdb_like import words
 
 
-@dataclass(frozen=True, slots=True)
-class Id:
-    """1, 2, 3, ... in the order of the rows."""
+class Plain(Enum):
+    ID = "1, 2, 3, ... in the order of the rows"
+    NUMBER = "integers by their published deciles"
+    INFO = "texts that go with the row's info_type_id (infos.py)"
+    DIGEST = "32 hexadecimal digits"
+    NOTHING = "NULL in every row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +22,6 @@ class Reference:
     """Ids of `table`, more or less often as the published deciles say."""
 
     table: str
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """Integers by their published deciles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +44,7 @@ class Listed:
     skew: float
 
 
-@dataclass(frozen=True, slots=True)
-class Info:
-    """Texts that go with the row's info_type_id (infos.py)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Digest:
-    """32 hexadecimal digits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """NULL in every row."""
-
-
-Content = Id | Reference | Number | Text | Listed | Info | Digest | Nothing
+Content = Plain | Reference | Text | Listed
 
 _CODE = Text("code", 0.01)
 _LISTED = Listed(3.0)  # of d values the first has a share of about d to the power of -1/3
@@ -69,122 +53,122 @@ _SEX = Listed(1.5)  # two men to a woman
 
 COLUMNS: dict[str, dict[str, Content]] = {
     "aka_name": {
-        "id": Id(),
+        "id": Plain.ID,
         "person_id": Reference("name"),
         "name": Text("person", 0.95),
         "imdb_index": _LISTED,
         "name_pcode_cf": _CODE,
         "name_pcode_nf": _CODE,
         "surname_pcode": _LISTED,
-        "md5sum": Digest(),
+        "md5sum": Plain.DIGEST,
     },
     "aka_title": {
-        "id": Id(),
+        "id": Plain.ID,
         "movie_id": Reference("title"),
         "title": Text("title", 0.9),
         "imdb_index": _LISTED,
         "kind_id": Reference("kind_type"),
-        "production_year": Number(),
+        "production_year": Plain.NUMBER,
         "phonetic_code": _CODE,
         "episode_of_id": Reference("aka_title"),
-        "season_nr": Number(),
-        "episode_nr": Number(),
+        "season_nr": Plain.NUMBER,
+        "episode_nr": Plain.NUMBER,
         "note": _LISTED,
-        "md5sum": Digest(),
+        "md5sum": Plain.DIGEST,
     },
     "cast_info": {
-        "id": Id(),
+        "id": Plain.ID,
         "person_id": Reference("name"),
         "movie_id": Reference("title"),
         "person_role_id": Reference("char_name"),
         "note": Text("alias_note", 0.02, words.CAST_NOTES, 9.0),
-        "nr_order": Number(),
+        "nr_order": Plain.NUMBER,
         "role_id": Reference("role_type"),
     },
     "char_name": {
-        "id": Id(),
+        "id": Plain.ID,
         "name": Text("character", 1.0, words.CHARACTERS),
         "imdb_index": _LISTED,
-        "imdb_id": Nothing(),
+        "imdb_id": Plain.NOTHING,
         "name_pcode_nf": _CODE,
         "surname_pcode": _CODE,
-        "md5sum": Digest(),
+        "md5sum": Plain.DIGEST,
     },
     "company_name": {
-        "id": Id(),
+        "id": Plain.ID,
         "name": Text("company", 0.98, words.COMPANIES),
         "country_code": _SHORT,
-        "imdb_id": Nothing(),
+        "imdb_id": Plain.NOTHING,
         "name_pcode_nf": _CODE,
         "name_pcode_sf": _CODE,
-        "md5sum": Digest(),
+        "md5sum": Plain.DIGEST,
     },
     "complete_cast": {
-        "id": Id(),
+        "id": Plain.ID,
         "movie_id": Reference("title"),
         "subject_id": Reference("comp_cast_type"),
         "status_id": Reference("comp_cast_type"),
     },
-    "keyword": {"id": Id(), "keyword": Text("keyword", 1.0, words.KEYWORDS), "phonetic_code": _CODE},
+    "keyword": {"id": Plain.ID, "keyword": Text("keyword", 1.0, words.KEYWORDS), "phonetic_code": _CODE},
     "movie_companies": {
-        "id": Id(),
+        "id": Plain.ID,
         "movie_id": Reference("title"),
         "company_id": Reference("company_name"),
         "company_type_id": Reference("company_type"),
         "note": Text("release_note", 0.03, words.COMPANY_NOTES, 4.0),
     },
     "movie_info": {
-        "id": Id(),
+        "id": Plain.ID,
         "movie_id": Reference("title"),
         "info_type_id": Reference("info_type"),
-        "info": Info(),
+        "info": Plain.INFO,
         "note": Text("place_note", 0.05, words.INFO_NOTES, 5.0),
     },
     "movie_info_idx": {
-        "id": Id(),
+        "id": Plain.ID,
         "movie_id": Reference("title"),
         "info_type_id": Reference("info_type"),
-        "info": Info(),
-        "note": Nothing(),
+        "info": Plain.INFO,
+        "note": Plain.NOTHING,
     },
-    "movie_keyword": {"id": Id(), "movie_id": Reference("title"), "keyword_id": Reference("keyword")},
+    "movie_keyword": {"id": Plain.ID, "movie_id": Reference("title"), "keyword_id": Reference("keyword")},
     "movie_link": {
-        "id": Id(),
+        "id": Plain.ID,
         "movie_id": Reference("title"),
         "linked_movie_id": Reference("title"),
         "link_type_id": Reference("link_type"),
     },
     "name": {
-        "id": Id(),
+        "id": Plain.ID,
         "name": Text("person", 0.95),
         "imdb_index": _LISTED,
-        "imdb_id": Nothing(),
+        "imdb_id": Plain.NOTHING,
         "gender": _SEX,
         "name_pcode_cf": _CODE,
         "name_pcode_nf": _CODE,
         "surname_pcode": _LISTED,
-        "md5sum": Digest(),
+        "md5sum": Plain.DIGEST,
     },
     "person_info": {
-        "id": Id(),
+        "id": Plain.ID,
         "person_id": Reference("name"),
         "info_type_id": Reference("info_type"),
-        "info": Info(),
+        "info": Plain.INFO,
         "note": Text("person", 0.3, skew=3.0),
     },
     "title": {
-        "id": Id(),
+        "id": Plain.ID,
         "title": Text("title", 0.65, words.TITLES),
         "imdb_index": _LISTED,
         "kind_id": Reference("kind_type"),
-        "production_year": Number(),
-        "imdb_id": Nothing(),
+        "production_year": Plain.NUMBER,
+        "imdb_id": Plain.NOTHING,
         "phonetic_code": _CODE,
         "episode_of_id": Reference("title"),
-        "season_nr": Number(),
-        "episode_nr": Number(),
+        "season_nr": Plain.NUMBER,
+        "episode_nr": Plain.NUMBER,
         "series_years": _LISTED,
-        "md5sum": Digest(),
+        "md5sum": Plain.DIGEST,
     },
 }
 TYPE_COLUMNS = {  # of the tables of types, the text beside the id

@@ -10,19 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from experiments.workloads.imdb_like.columns import (
-    COLUMNS,
-    TYPE_COLUMNS,
-    Content,
-    Digest,
-    Id,
-    Info,
-    Listed,
-    Nothing,
-    Number,
-    Reference,
-    Text,
-)
+from experiments.workloads.imdb_like.columns import COLUMNS, TYPE_COLUMNS, Content, Listed, Plain, Reference, Text
 from experiments.workloads.imdb_like.figures import FOLDER, TYPES, Figures, rows_at_1, sampled_ndv, tables, types
 from experiments.workloads.imdb_like.infos import info_texts
 from experiments.workloads.imdb_like.ranks import Ranks, Step, by_deciles, chosen, ranks, steps_of
@@ -61,7 +49,8 @@ def row_bytes(table: str) -> float:
 
 
 def _type(name: str, content: Content) -> pa.DataType:
-    return pa.int32() if isinstance(content, Id | Number | Reference) or name.endswith("_id") else pa.string()
+    whole = content in (Plain.ID, Plain.NUMBER) or isinstance(content, Reference) or name.endswith("_id")
+    return pa.int32() if whole else pa.string()
 
 
 def rows_of(table: str, scale: float, start: int, end: int) -> pa.RecordBatch:
@@ -88,13 +77,13 @@ class _Maker:
     def column(self, name: str) -> pa.Array:
         content, figures = COLUMNS[self._table][name], tables()[self._table][name]
         match content:
-            case Id():
+            case Plain.ID:
                 return pa.array(self._numbers + 1)
-            case Digest():
+            case Plain.DIGEST:
                 return self._with_nulls(digest(self._table, self._numbers), self._ranks(name, figures))
-            case Nothing():
+            case Plain.NOTHING:
                 return pa.nulls(len(self._numbers), _type(name, content))
-            case Info():
+            case Plain.INFO:
                 kinds = self.column("info_type_id").to_numpy(zero_copy_only=False)
                 placed = self._ranks(name, figures)
                 return info_texts(kinds.astype(np.int64), (placed.rank + 0.5) / max(placed.filled, 1))
@@ -108,7 +97,7 @@ class _Maker:
                 placed = self._ranks(name, figures)
                 ndv = max(1, min(placed.filled, sampled_ndv(len(values), figures.filled, self._scale, skew)))
                 return self._with_nulls(listed(values, chosen(placed, ndv, skew)), placed)
-            case Number():
+            case Plain.NUMBER:
                 placed = self._ranks(name, figures)
                 ndv = sampled_ndv(figures.ndv or 1, figures.filled, self._scale)
                 return self._by_deciles(placed, steps_of(figures.deciles or (0,) * 11, ndv, placed.filled))

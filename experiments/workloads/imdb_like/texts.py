@@ -5,7 +5,9 @@ A text is put together of words, the digits of its number in a base of the lists
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -26,7 +28,7 @@ _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 
 
 def text(kind: str, numbers: Integers, heads: Sequence[str] = ()) -> pa.Array:
-    """Texts of a `kind`, a function of this module; the lowest numbers give `heads`, texts that have to occur."""
+    """Texts of a `kind`, a key of _KINDS; the lowest numbers give `heads`, texts that have to occur."""
     made = _KINDS[kind](np.maximum(numbers - len(heads), 0))
     if not heads:
         return made
@@ -38,65 +40,6 @@ def listed(values: Sequence[str], numbers: Integers) -> pa.Array:
     """`values` by number; a number beyond the list starts over with a count behind it."""
     found = pa.array(values, pa.string()).take(pa.array(numbers % len(values)))
     return _and_rest([found], numbers // len(values))
-
-
-def person(numbers: Integers) -> pa.Array:
-    """`Smith, Anna`, then `Smith, Anna Maria`, ..."""
-    surname, given, second, rest = _digits(numbers, words.SURNAMES, words.GIVEN, ("", *words.GIVEN))
-    space = pc.if_else(pc.equal(second, ""), "", " ")
-    return _and_rest([_joined(surname, ", ", given, space, second)], rest)
-
-
-def character(numbers: Integers) -> pa.Array:
-    """`Anna Smith`."""
-    given, surname, rest = _digits(numbers, words.GIVEN, words.SURNAMES)
-    return _and_rest([_joined(given, " ", surname)], rest)
-
-
-def title(numbers: Integers) -> pa.Array:
-    """`The Silent River`, then with a place."""
-    adjective, noun, place, rest = _digits(numbers, words.ADJECTIVES, words.NOUNS, ("", *words.PLACES))
-    of = pc.if_else(pc.equal(place, ""), "", " of ")
-    return _and_rest([_joined("The ", adjective, " ", noun, of, place)], rest)
-
-
-def company(numbers: Integers) -> pa.Array:
-    surname, trade, place, rest = _digits(numbers, words.SURNAMES, words.TRADES, ("", *words.PLACES))
-    space = pc.if_else(pc.equal(place, ""), "", " ")
-    return _and_rest([_joined(surname, " ", trade, space, place)], rest)
-
-
-def keyword(numbers: Integers) -> pa.Array:
-    noun, adjective, place, rest = _digits(numbers, words.NOUNS, words.ADJECTIVES, words.PLACES)
-    return pc.utf8_lower(_and_rest([_joined(noun, "-", adjective, "-", place)], rest, "-"))
-
-
-def code(numbers: Integers) -> pa.Array:
-    """Phonetic codes; there are 40,430."""
-    return pa.array(CODES).take(pa.array(numbers % len(CODES)))
-
-
-def alias_note(numbers: Integers) -> pa.Array:
-    """`(as Anna Smith)`."""
-    return _joined("(as ", character(numbers), ")")
-
-
-def release_note(numbers: Integers) -> pa.Array:
-    """`(1998) (Japan) (DVD)`."""
-    country, format, year, rest = _digits(numbers, words.COUNTRIES, words.FORMATS, [str(y) for y in range(1930, 2014)])
-    return _and_rest([_joined("(", year, ") (", country, ") ", format)], rest)
-
-
-def place_note(numbers: Integers) -> pa.Array:
-    """`(Berlin, Germany)`."""
-    place, country, rest = _digits(numbers, words.PLACES, words.COUNTRIES)
-    return _and_rest([_joined("(", place, ", ", country, ")")], rest)
-
-
-def sentence(numbers: Integers) -> pa.Array:
-    lists = (words.GIVEN, words.ADJECTIVES, words.NOUNS, words.PLACES)
-    given, adjective, noun, place, rest = _digits(numbers, *lists)
-    return _and_rest([_joined(given, " found the ", adjective, " ", noun, " in ", place, ".")], rest)
 
 
 def digest(table: str, numbers: Integers) -> pa.Array:
@@ -113,16 +56,17 @@ def digest(table: str, numbers: Integers) -> pa.Array:
     return pa.StringArray.from_buffers(len(numbers), offsets, pa.py_buffer(digits.tobytes()))
 
 
-def _digits(numbers: Integers, *lists: Sequence[str]) -> list[pa.Array]:
-    """A word of each list, and what is left of the numbers as an array of integers."""
+def _made(pattern: str, lists: Sequence[Sequence[str]], numbers: Integers, separator: str = " ") -> pa.Array:
+    """`pattern` with a word of each list: `{0}` is of the first one, which changes from each number to the next."""
     found = []
     for values in lists:
         found.append(pa.array(values, pa.string()).take(pa.array(numbers % len(values))))
         numbers = numbers // len(values)
-    return [*found, numbers]
+    parts = [found[int(part)] if part.isdigit() else part for part in re.split("[{}]+", pattern) if part]
+    return _and_rest(parts, numbers, separator)
 
 
-def _and_rest(parts: list[pa.Array], rest: Integers, separator: str = " ") -> pa.Array:
+def _and_rest(parts: list[pa.Array | str], rest: Integers, separator: str = " ") -> pa.Array:
     """`parts` and, where `rest` is not 0, one more than it: the second text of the same words ends in 2."""
     if not rest.any():
         return parts[0] if len(parts) == 1 else _joined(*parts)
@@ -134,7 +78,23 @@ def _joined(*parts: pa.Array | str) -> pa.Array:
     return pc.binary_join_element_wise(*(pa.scalar(part) if isinstance(part, str) else part for part in parts), "")
 
 
-_KINDS = {
-    function.__name__: function
-    for function in (person, character, title, company, keyword, code, alias_note, release_note, place_note, sentence)
+def _maybe(before: str, values: Sequence[str]) -> tuple[str, ...]:
+    return ("", *(before + value for value in values))
+
+
+_YEARS = [str(year) for year in range(1930, 2014)]
+sentence = partial(_made, "{0} found the {1} {2} in {3}.", (words.GIVEN, words.ADJECTIVES, words.NOUNS, words.PLACES))
+_character = partial(_made, "{0} {1}", (words.GIVEN, words.SURNAMES))
+_hyphened = partial(_made, "{0}-{1}-{2}", (words.NOUNS, words.ADJECTIVES, words.PLACES), separator="-")
+_KINDS: dict[str, Callable[[Integers], pa.Array]] = {
+    "person": partial(_made, "{0}, {1}{2}", (words.SURNAMES, words.GIVEN, _maybe(" ", words.GIVEN))),
+    "character": _character,
+    "title": partial(_made, "The {0} {1}{2}", (words.ADJECTIVES, words.NOUNS, _maybe(" of ", words.PLACES))),
+    "company": partial(_made, "{0} {1}{2}", (words.SURNAMES, words.TRADES, _maybe(" ", words.PLACES))),
+    "keyword": lambda numbers: pc.utf8_lower(_hyphened(numbers)),
+    "code": lambda numbers: pa.array(CODES).take(pa.array(numbers % len(CODES))),  # phonetic; there are 40,430
+    "alias_note": lambda numbers: _joined("(as ", _character(numbers), ")"),
+    "release_note": partial(_made, "({2}) ({0}) {1}", (words.COUNTRIES, words.FORMATS, _YEARS)),
+    "place_note": partial(_made, "({0}, {1})", (words.PLACES, words.COUNTRIES)),
+    "sentence": sentence,
 }

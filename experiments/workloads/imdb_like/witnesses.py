@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.workloads.imdb_like.columns import COLUMNS, Id, Info, Listed, Text
+from experiments.workloads.imdb_like.columns import COLUMNS, Listed, Plain, Text
 from experiments.workloads.imdb_like.figures import FOLDER, rows_at, tables, types
 from experiments.workloads.imdb_like.infos import info_texts
 from experiments.workloads.imdb_like.solve import Same, Value, compared_texts, witness
@@ -101,12 +101,12 @@ def _samples(table: str, column: str) -> Sequence[Value]:
     content, figures = COLUMNS[table][column], tables()[table][column]
     numbers = np.arange(_SAMPLES)
     match content:
-        case Id():
+        case Plain.ID:
             return [1]
         case Text(kind=kind, heads=heads):
             return [str(value) for value in text(kind, numbers, heads).to_pylist()]
         case Listed():
             return list(figures.values or ())[:_SAMPLES]
-        case Info():
+        case Plain.INFO:
             return [str(value) for value in info_texts(np.full(4, 9), np.linspace(0, 0.9, 4)).to_pylist()]
     return [round(value) for value in figures.deciles or (1,)]
