@@ -24,7 +24,7 @@ from executor.arrow import arithmetic, comparisons, dates, days, spans, strings
 from executor.arrow.batches import column_name, single_array
 from executor.arrow.casts import cast
 from executor.arrow.decimal_trees import compile_tree, is_tree
-from executor.arrow.distinct import Value, as_array, by_reference, spread
+from executor.arrow.distinct import Value, as_array, by_reference, per_control, spread
 from executor.arrow.failures import OF_DATA, ScalarError
 from executor.arrow.parameters import Parameter
 from executor.arrow.selection import filtered, where_true
@@ -297,8 +297,15 @@ def _function(call: Call) -> Callable[[Sequence[Value], int], Value]:
         return lambda a, rows: spans.between(count, unit, a[1], a[2], rows)
     if name in ("greatest", "least"):
         return lambda a, rows: _extreme(a, ">" if name == "greatest" else "<", rows)
+    if name in _OF_VALUES:
+        of_values = _OF_VALUES[name]
+        return lambda a, rows: of_values(*a)
+    if name in strings.BY_CONTROLS:
+        by_controls = strings.BY_CONTROLS[name]
+        return lambda a, rows: per_control(as_array(a[0], rows), a[1:], by_controls, type)
     if name in _FUNCTIONS:
-        return _FUNCTIONS[name](type)
+        function = _FUNCTIONS[name]
+        return lambda a, rows: function(a, rows, type)
     known = SCALAR_FUNCTIONS[name]
     assert known.reference is not None, f"{name} is not executed"
     compute = partial(known.reference, type=type) if known.typed else known.reference
@@ -316,66 +323,55 @@ def _extreme(args: Sequence[Value], better: str, rows: int) -> pa.Array:
 
 
 _COUNTS = {"date_diff": spans.boundaries, "date_sub": spans.whole_units}
-_Compute = Callable[[Sequence[Value], int], Value]
-_FUNCTIONS: dict[str, Callable[[DataType], _Compute]] = {
-    "is_distinct_from": lambda type: lambda a, rows: comparisons.distinct_from(a[0], a[1]),
-    "is_not_distinct_from": lambda type: lambda a, rows: pc.invert(comparisons.distinct_from(a[0], a[1])),
-    "not": lambda type: lambda a, rows: pc.invert(a[0]),
-    "is_null": lambda type: lambda a, rows: pc.is_null(a[0]),
-    "is_not_null": lambda type: lambda a, rows: pc.is_valid(a[0]),
-    "/": lambda type: lambda a, rows: pc.divide(a[0], a[1]),  # of floats: x / 0 is infinite or NaN
-    "//": lambda type: lambda a, rows: arithmetic.integer_divide(a[0], a[1], rows, type),
-    "%": lambda type: lambda a, rows: arithmetic.remainder(a[0], a[1], rows, type),
-    "neg": lambda type: lambda a, rows: arithmetic.negate(a[0], rows, type),
-    "abs": lambda type: lambda a, rows: arithmetic.absolute(a[0], rows, type),
-    "floor": lambda type: lambda a, rows: arithmetic.floor_or_ceil(a[0], rows, type, up=False),
-    "ceil": lambda type: lambda a, rows: arithmetic.floor_or_ceil(a[0], rows, type, up=True),
-    "sqrt": lambda type: lambda a, rows: arithmetic.square_root(a[0]),
-    "power": lambda type: lambda a, rows: pc.power(a[0], a[1]),
-    "ln": lambda type: lambda a, rows: arithmetic.logarithm(a[0]),
-    "exp": lambda type: lambda a, rows: pc.exp(a[0]),
-    "concat": lambda type: lambda a, rows: strings.concat(a[0], a[1]),
-    "upper": lambda type: lambda a, rows: strings.upper(a[0], rows),
-    "lower": lambda type: lambda a, rows: strings.lower(a[0], rows),
-    "length": lambda type: lambda a, rows: strings.length(a[0]),
-    "substring": lambda type: lambda a, rows: strings.substring(a, rows),
-    "trim": lambda type: lambda a, rows: strings.trim(a[0], left=True, right=True),
-    "ltrim": lambda type: lambda a, rows: strings.trim(a[0], left=True, right=False),
-    "rtrim": lambda type: lambda a, rows: strings.trim(a[0], left=False, right=True),
-    "replace": lambda type: lambda a, rows: strings.replace(a, rows),
-    "starts_with": lambda type: lambda a, rows: strings.starts_with(a[0], a[1], rows),
-    "strpos": lambda type: lambda a, rows: strings.strpos(a[0], a[1], rows),
-    "regexp_matches": lambda type: strings.regex_matches,
-    "regexp_full_match": lambda type: strings.regex_full_matches,
-    "regexp_replace": lambda type: strings.regex_replace,
-    "regexp_extract": lambda type: strings.regex_extract,
-    "array_slice": lambda type: strings.part,
-    "translate": lambda type: strings.translate,
-    "left": lambda type: lambda a, rows: strings.left(a[0], a[1], rows),
-    "right": lambda type: lambda a, rows: strings.right(a[0], a[1], rows),
-    "reverse": lambda type: lambda a, rows: pc.utf8_reverse(a[0]),
-    "strlen": lambda type: lambda a, rows: pc.cast(pc.binary_length(a[0]), type),
-    "concat_ws": lambda type: lambda a, rows: strings.joined(a),
-    "bit_and_of": lambda type: lambda a, rows: pc.bit_wise_and(a[0], a[1]),
-    "bit_or_of": lambda type: lambda a, rows: pc.bit_wise_or(a[0], a[1]),
-    "xor": lambda type: lambda a, rows: pc.bit_wise_xor(a[0], a[1]),
-    "bit_not": lambda type: lambda a, rows: pc.bit_wise_not(a[0]),
-    "sign": lambda type: lambda a, rows: arithmetic.sign(a[0], type),
-    "isnan": lambda type: lambda a, rows: pc.is_nan(a[0]),
-    "isinf": lambda type: lambda a, rows: pc.is_inf(a[0]),
-    "isfinite": lambda type: lambda a, rows: pc.is_finite(a[0]),
-    "log10": lambda type: lambda a, rows: arithmetic.logarithm(a[0], pc.log10),
-    "log2": lambda type: lambda a, rows: arithmetic.logarithm(a[0], pc.log2),
-    "atan": lambda type: lambda a, rows: pc.atan(a[0]),
-    "atan2": lambda type: lambda a, rows: pc.atan2(a[0], a[1]),
-    "date_add": lambda type: lambda a, rows: dates.date_add(a[0], a[1], rows),
-    "date_add_days": lambda type: lambda a, rows: dates.date_add_days(a[0], a[1], rows),
-    "date_diff_days": lambda type: lambda a, rows: dates.date_diff_days(a[0], a[1]),
-    "microseconds_between": lambda type: lambda a, rows: dates.microseconds_between(a[0], a[1]),
-    "to_interval": lambda type: lambda a, rows: spans.to_interval(a[0], rows),
-    "epoch": lambda type: lambda a, rows: spans.since_1970(lambda n: n / 1e6, a[0], rows, type),
-    "microsecond": lambda type: lambda a, rows: spans.since_1970(lambda n: n % 60_000_000, a[0], rows, type),
-    "millisecond": lambda type: lambda a, rows: spans.since_1970(lambda n: n % 60_000_000 // 1000, a[0], rows, type),
-    "strftime": lambda type: lambda a, rows: days.strftime(a[0], a[1], rows, type),
-    "random": lambda type: lambda a, rows: pa.array(np.random.default_rng(random.getrandbits(64)).random(rows)),
+_OF_VALUES: dict[str, Callable[..., Value]] = {  # of the arguments alone
+    "is_distinct_from": comparisons.distinct_from,
+    "is_not_distinct_from": lambda a, b: pc.invert(comparisons.distinct_from(a, b)),
+    "not": pc.invert,
+    "is_null": pc.is_null,
+    "is_not_null": pc.is_valid,
+    "/": pc.divide,  # of floats: x / 0 is infinite or NaN
+    "sqrt": arithmetic.square_root,
+    "power": pc.power,
+    "ln": arithmetic.logarithm,
+    "log10": partial(arithmetic.logarithm, kernel=pc.log10),
+    "log2": partial(arithmetic.logarithm, kernel=pc.log2),
+    "exp": pc.exp,
+    "atan": pc.atan,
+    "atan2": pc.atan2,
+    "isnan": pc.is_nan,
+    "isinf": pc.is_inf,
+    "isfinite": pc.is_finite,
+    "bit_and_of": pc.bit_wise_and,
+    "bit_or_of": pc.bit_wise_or,
+    "xor": pc.bit_wise_xor,
+    "bit_not": pc.bit_wise_not,
+    "concat": strings.concat,
+    "concat_ws": strings.joined,
+    "length": strings.length,
+    "trim": partial(pc.utf8_trim, characters=strings.SPACES),
+    "ltrim": partial(pc.utf8_ltrim, characters=strings.SPACES),
+    "rtrim": partial(pc.utf8_rtrim, characters=strings.SPACES),
+    "reverse": pc.utf8_reverse,
+    "date_diff_days": dates.date_diff_days,
+    "microseconds_between": dates.microseconds_between,
+}
+_FUNCTIONS: dict[str, Callable[[Sequence[Value], int, DataType], Value]] = {
+    "//": lambda a, rows, type: arithmetic.integer_divide(a[0], a[1], rows, type),
+    "%": lambda a, rows, type: arithmetic.remainder(a[0], a[1], rows, type),
+    "neg": lambda a, rows, type: arithmetic.negate(a[0], rows, type),
+    "abs": lambda a, rows, type: arithmetic.absolute(a[0], rows, type),
+    "floor": lambda a, rows, type: arithmetic.floor_or_ceil(a[0], rows, type, up=False),
+    "ceil": lambda a, rows, type: arithmetic.floor_or_ceil(a[0], rows, type, up=True),
+    "sign": lambda a, rows, type: arithmetic.sign(a[0], type),
+    "upper": lambda a, rows, type: strings.upper(a[0], rows),
+    "lower": lambda a, rows, type: strings.lower(a[0], rows),
+    "strlen": lambda a, rows, type: pc.cast(pc.binary_length(a[0]), type),
+    "date_add": lambda a, rows, type: dates.date_add(a[0], a[1], rows),
+    "date_add_days": lambda a, rows, type: dates.date_add_days(a[0], a[1], rows),
+    "to_interval": lambda a, rows, type: spans.to_interval(a[0], rows),
+    "epoch": lambda a, rows, type: spans.since_1970(lambda n: n / 1e6, a[0], rows, type),
+    "microsecond": lambda a, rows, type: spans.since_1970(lambda n: n % 60_000_000, a[0], rows, type),
+    "millisecond": lambda a, rows, type: spans.since_1970(lambda n: n % 60_000_000 // 1000, a[0], rows, type),
+    "strftime": lambda a, rows, type: days.strftime(a[0], a[1], rows, type),
+    "random": lambda a, rows, type: pa.array(np.random.default_rng(random.getrandbits(64)).random(rows)),
 }

@@ -20,7 +20,7 @@ from optimizer.algebra import evaluate_strings as reference
 from optimizer.algebra.evaluate_more import translate as translated
 from optimizer.errors import ExecutionError
 
-_SPACES = "".join(c for c in map(chr, range(0x3100)) if unicodedata.category(c) == "Zs")
+SPACES = "".join(c for c in map(chr, range(0x3100)) if unicodedata.category(c) == "Zs")  # tabs are none
 _STRING, _INT64, _BOOL = pa.string(), pa.int64(), pa.bool_()
 
 
@@ -37,22 +37,12 @@ def _by_letters(text: pa.Array, kernel, compute) -> pa.Array:  # type: ignore[no
     return split_rows(pc.string_is_ascii(text), text, kernel, lambda rest: by_reference(compute, (rest,), len(rest), _STRING))
 
 
-def trim(text: Value, left: bool, right: bool) -> Value:
-    """Without space characters (class Zs; tabs stay) at the chosen ends."""
-    kernel = pc.utf8_trim if left and right else pc.utf8_ltrim if left else pc.utf8_rtrim
-    return kernel(text, characters=_SPACES)
-
-
 def length(text: Value) -> Value:
     return pc.cast(pc.utf8_length(text), _INT64)
 
 
 def concat(a: Value, b: Value) -> Value:
     return pc.binary_join_element_wise(a, b, "", null_handling="emit_null")
-
-
-def substring(args: Sequence[Value], rows: int) -> pa.Array:
-    return per_control(as_array(args[0], rows), args[1:], _substring, _STRING)
 
 
 def _substring(text: pa.Array, start: int, count: int | None = None) -> pa.Array:
@@ -78,35 +68,9 @@ def _slice(text: pa.Array, begin: int, end: int | None) -> pa.Array:
     return pc.utf8_slice_codeunits(text, max(-bound, min(begin, bound)), None if end is None else max(-bound, min(end, bound)))
 
 
-def part(args: Sequence[Value], rows: int) -> pa.Array:
+def _part(text: pa.Array, start: int, end: int) -> pa.Array:
     """From one place to another; -1 is the last one."""
-
-    def one(text: pa.Array, start: int, end: int) -> pa.Array:
-        return _slice(text, start - (start > 0), None if end == -1 else end + (end < -1))
-
-    return per_control(as_array(args[0], rows), args[1:], one, _STRING)
-
-
-def left(text: Value, count: Value, rows: int) -> pa.Array:
-    return per_control(as_array(text, rows), (count,), lambda t, n: _slice(t, 0, n), _STRING)
-
-
-def right(text: Value, count: Value, rows: int) -> pa.Array:
-    def one(text: pa.Array, count: int) -> pa.Array:
-        return _slice(text, -count, None) if count else _slice(text, 0, 0)
-
-    return per_control(as_array(text, rows), (count,), one, _STRING)
-
-
-def replace(args: Sequence[Value], rows: int) -> pa.Array:
-    def one(text: pa.Array, old: str, new: str) -> pa.Array:
-        return pc.replace_substring(text, old, new) if old else text
-
-    return per_control(as_array(args[0], rows), args[1:], one, _STRING)
-
-
-def translate(args: Sequence[Value], rows: int) -> pa.Array:
-    return per_control(as_array(args[0], rows), args[1:], partial(once_each, _translate), _STRING)
+    return _slice(text, start - (start > 0), None if end == -1 else end + (end < -1))
 
 
 def _translate(text: pa.Array, old: str, new: str) -> pa.Array:
@@ -126,16 +90,8 @@ def _translate(text: pa.Array, old: str, new: str) -> pa.Array:
     return pa.StringArray.from_buffers(len(text), *buffers, validity_of(text))
 
 
-def starts_with(text: Value, prefix: Value, rows: int) -> pa.Array:
-    return per_control(as_array(text, rows), (prefix,), lambda t, p: pc.starts_with(t, p), _BOOL)
-
-
-def strpos(text: Value, part: Value, rows: int) -> pa.Array:
-    """1-based position in characters, 0 when absent."""
-    return per_control(as_array(text, rows), (part,), _position, _INT64)
-
-
 def _position(text: pa.Array, part: str) -> pa.Array:
+    """1-based position in characters, 0 when absent."""
     found = pc.cast(pc.find_substring(text, part), _INT64)
     if pc.all(pc.string_is_ascii(text)).as_py() is not False:
         return pc.add(found, 1)
@@ -148,35 +104,17 @@ def _position(text: pa.Array, part: str) -> pa.Array:
     return pa.array(position, mask=pc.is_null(text).to_numpy(zero_copy_only=False))
 
 
-def regex_matches(args: Sequence[Value], rows: int) -> pa.Array:
-    """regexp_matches(text, pattern[, options])."""
-    return per_control(as_array(args[0], rows), args[1:], _matches, _BOOL)
-
-
-def regex_full_matches(args: Sequence[Value], rows: int) -> pa.Array:
-    def one(text: pa.Array, pattern: str, options: str = "") -> pa.Array:
-        regex.check(pattern)
-        return _matches(text, regex.whole(pattern), options)
-
-    return per_control(as_array(args[0], rows), args[1:], one, _BOOL)
-
-
 def _matches(text: pa.Array, pattern: str, options: str = "") -> pa.Array:
     regex.check(pattern)
     return pc.match_substring_regex(text, regex.flagged(pattern, options))
 
 
-def regex_replace(args: Sequence[Value], rows: int) -> pa.Array:
-    """regexp_replace(text, pattern, replacement[, options])."""
-    return _of_texts(args, rows, regex.replaced_texts, regex.replaced)
+def _full_matches(text: pa.Array, pattern: str, options: str = "") -> pa.Array:
+    regex.check(pattern)
+    return _matches(text, regex.whole(pattern), options)
 
 
-def regex_extract(args: Sequence[Value], rows: int) -> pa.Array:
-    """regexp_extract(text, pattern[, group[, options]])."""
-    return _of_texts(args, rows, regex.extracted_texts, regex.extracted)
-
-
-def _of_texts(args: Sequence[Value], rows: int, kernel: Callable[..., pa.Array], compute: Callable[..., str]) -> pa.Array:
+def _once_each(kernel: Callable[..., pa.Array], compute: Callable[..., str]) -> Callable[..., pa.Array]:
     """What a kernel makes of all texts. Where it refuses one the reference decides, and where a byte matches (\\C), which may
     leave half a character."""
 
@@ -186,12 +124,27 @@ def _of_texts(args: Sequence[Value], rows: int, kernel: Callable[..., pa.Array],
                 return kernel(text, pattern, *controls)
         return by_reference(lambda value: compute(value, pattern, *controls), (text,), len(text), _STRING)
 
-    return per_control(as_array(args[0], rows), args[1:], partial(once_each, one), _STRING)
+    return partial(once_each, one)
 
 
-def joined(args: Sequence[Value]) -> Value:
-    """The texts that are not NULL with the first argument between them; NULL where that is NULL."""
-    separator, first, *others = args
+BY_CONTROLS: dict[str, Callable[..., pa.Array]] = {  # of an array of texts and of values that are mostly constants
+    "substring": _substring,
+    "array_slice": _part,
+    "left": lambda text, count: _slice(text, 0, count),
+    "right": lambda text, count: _slice(text, -count, None) if count else _slice(text, 0, 0),
+    "replace": lambda text, old, new: pc.replace_substring(text, old, new) if old else text,
+    "translate": partial(once_each, _translate),
+    "starts_with": pc.starts_with,
+    "strpos": _position,
+    "regexp_matches": _matches,
+    "regexp_full_match": _full_matches,
+    "regexp_replace": _once_each(regex.replaced_texts, regex.replaced),
+    "regexp_extract": _once_each(regex.extracted_texts, regex.extracted),
+}
+
+
+def joined(separator: Value, first: Value, *others: Value) -> Value:
+    """The texts that are not NULL with the separator between them; NULL where that is NULL."""
     # of a row whose texts are all NULL Arrow makes no row at all
     none = reduce(pc.and_, (pc.is_null(text) for text in (first, *others)))
     texts = pc.if_else(none, "", first), *others
