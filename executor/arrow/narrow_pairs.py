@@ -1,10 +1,9 @@
 """Nested loops that do not look at every pair: the inner rows that an outer row may match, found before the condition is tested.
 
 Two forms of a conjunct say enough. Of an OR in which every part has an equality of both sides, each part's equality is looked up
-in an index, and what any of them finds is met. Of comparisons of both sides (`r.first <= l.at AND r.last >= l.at`) the
-inner values are put in zones, and these in larger ones (`Zones`). The whole condition is tested on what is left, so a
-row may be let through in doubt. Where a value of a side raises, another conjunct may keep its row from every pair: nothing is
-narrowed then.
+in an index, and what any of them finds is met. Of comparisons of both sides (`r.first <= l.at AND r.last >= l.at`) the inner
+values are put in zones, and these in larger ones (`Zones`). The whole condition is tested on what is left, so a row may be let
+through in doubt. Where a value of a side raises, another conjunct may keep its row from every pair: nothing is narrowed then.
 """
 
 from __future__ import annotations

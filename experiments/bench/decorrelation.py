@@ -4,9 +4,8 @@ Outer table `o` and inner table `i` share a key of outer rows / duplicates value
 planned by each method and run. With `index` the inner table is stored by the key, so that an evaluation for one outer
 row reads a few rows of it.
 
-The regret of a method is its time over that of the quickest method of the same item, at least 1. A method that did
-not end within the limit is counted with the limit, so its regret is a lower bound. All methods must give the same
-rows.
+The regret of a method is its time over that of the quickest method of the same item, at least 1. A method that did not end within
+the limit is counted with the limit, so its regret is a lower bound. All methods must give the same rows.
 """
 
 from __future__ import annotations

@@ -368,8 +368,7 @@ def _plans_sections(rows: list[Row]) -> Iterator[Section]:
             "not ended": sum(not row["ended"] for row in own),
         })  # fmt: skip
     caption = (
-        "Times of chosen plans on our executor, and CPU times over those of the plan chosen under true rows. A plan "
-        "that did not end "
-        f"within {SECONDS:g} s counts with these."
+        "Times of chosen plans on our executor, and CPU times over those of the plan chosen under true rows. A plan that did "
+        f"not end within {SECONDS:g} s counts with these."
     )
     yield Section("Measured times", "", [Table("times", caption, table_of(lines))])

@@ -17,10 +17,9 @@ two plans and one factor f the ratio (a + b·f) / (c + d·f) is monotone, so it 
 turn, and for the largest of the ratios to all plans. Scenarios within the box check it: a regret above what was promised is
 counted. With more than MOST_CORNERS corners some are drawn, and nothing is promised.
 
-Filters at run time carry the keys of finished build sides to the scans of probe sides: predicate transfer in kind,
-along the joins of the plan and in one direction (Yang et al., CIDR 2024; Zhao et al., SIGMOD 2025, from whom the
-random orders are). Diagrams: Reddy and Haritsa, VLDB 2005; plans within 20 % swallowed greedily: Harish, Darera and
-Haritsa, VLDB 2007.
+Filters at run time carry the keys of finished build sides to the scans of probe sides: predicate transfer in kind, along the
+joins of the plan and in one direction (Yang et al., CIDR 2024; Zhao et al., SIGMOD 2025, from whom the random orders are).
+Diagrams: Reddy and Haritsa, VLDB 2005; plans within 20 % swallowed greedily: Harish, Darera and Haritsa, VLDB 2007.
 """
 
 from __future__ import annotations
@@ -178,9 +177,8 @@ def least_regret(regrets: Sequence[Sequence[float]]) -> int:
 
 
 def diagram_rows(query: OptimizedQuery, points: int) -> list[Row]:
-    """A row for each cell. `plan`: the one that wins, by number; `reduced`: the one that stands for it when plans
-    that cost up to 20 %
-    more may win; `regret`: of the plan chosen from estimates."""
+    """A row for each cell. `plan`: the one that wins, by number; `reduced`: the one that stands for it when plans that cost up to
+    20 % more may win; `regret`: of the plan chosen from estimates."""
     sub_plans, choices = SubPlans(query), Choices(query)
     largest = sorted(sub_plans.aliases, key=lambda alias: -choices.memo.relations[alias])[:2]
     axes = [axis(choices.memo, frozenset((alias,)), None, None, points) for alias in largest]
@@ -258,9 +256,8 @@ def _diagrams_section(rows: list[Row]) -> Section:
             "of the bounded choice": max(row["bounded_regret"] for row in own),
         })  # fmt: skip
     caption = (
-        "Plans of the diagram; those left when a plan may stand for others that are up to 20 % cheaper; the largest "
-        "regret over all "
-        "cells of the plan chosen from estimates, and of the plan for which it is least."
+        "Plans of the diagram; those left when a plan may stand for others that are up to 20 % cheaper; the largest regret over "
+        "all cells of the plan chosen from estimates, and of the plan for which it is least."
     )
     figures = []
     for number, (query, own) in enumerate(grouped(rows, itemgetter("query")).items(), 1):
@@ -323,9 +320,8 @@ def _orders_section(rows: list[Row]) -> Section:
             "most / fewest": max(joined) / max(1, min(joined)),
         })  # fmt: skip
     caption = (
-        "Random join orders of any shape and left-deep ones, forced: CPU milliseconds and rows that left joins. "
-        "Orders that did not end "
-        f"within {SECONDS:g} s are counted and left out of the ratios, which are then too small."
+        "Random join orders of any shape and left-deep ones, forced: CPU milliseconds and rows that left joins. Orders that "
+        f"did not end within {SECONDS:g} s are counted and left out of the ratios, which are then too small."
     )
     points = [
         {"x": row["query"], "y": row["cpu_ms"], "series": f"filters {'on' if row['filters'] else 'off'}"}

@@ -1,8 +1,7 @@
 """What each rule does: bindings, firings, what was new, part in winners, time, and what its absence costs.
 
-A query is planned once with a trace, once with a clock in each rule, and once without each of the rules that fired.
-Region by region joins are ordered without rules; `--modes rules` has them ordered by rules, so that these are seen
-too.
+A query is planned once with a trace, once with a clock in each rule, and once without each of the rules that fired. Region by
+region joins are ordered without rules; `--modes rules` has them ordered by rules, so that these are seen too.
 
 A rule undoes another when what it makes of an expression is the very expression that the other made that one from. In
 the winner has a rule a part when it made an operator of the plan, or an expression that such an operator comes from.
@@ -143,9 +142,8 @@ def in_winner(events: Sequence[Event]) -> set[str]:
 
 
 def interactions(events: Sequence[Event]) -> Iterator[Row]:
-    """For each pair: how often `rule` fired on an expression that `maker` made, and how often that gave back what
-    `maker` had begun
-    with."""
+    """For each pair: how often `rule` fired on an expression that `maker` made, and how often that gave back what `maker` had
+    begun with."""
     made = {event["id"]: event for event in events if event["kind"] == "mexpr" and not event["duplicate"]}
     fired, undone = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for event in events:
@@ -184,9 +182,8 @@ def rule_seconds(catalog: Catalog, settings: Settings, sql: str) -> dict[str, fl
 
 
 def without(catalog: Catalog, settings: Settings, sql: str, rule: str, planned: OptimizedQuery) -> Row:
-    """What the query's plan costs without a rule, over what it costs with it (None: there is no plan). `proven`:
-    both are the cheapest
-    of their spaces."""
+    """What the query's plan costs without a rule, over what it costs with it (None: there is no plan). `proven`: both are the
+    cheapest of their spaces."""
     start = process_time()
     try:
         other = Session(catalog, settings.replace(disable=(*settings.disable, rule))).optimize(sql)
@@ -260,9 +257,8 @@ def _section(mode: str, rules: list[Row], pairs: list[Row], kinds: dict[str, str
 
 
 _CAPTION = (
-    "Sums over queries. Queries: where it fired; in winners: in the making of how many plans it had a part; ms: "
-    "inside the rule; needed: "
-    "no plan without it; dearer, cheaper without: plans that change in cost when it is off, and the largest and least "
-    "ratio. Rewrites of "
-    "the pre-pass replace what they find, so a plan may be cheaper without them; with rules of the memo that would be a bug."
+    "Sums over queries. Queries: where it fired; in winners: in the making of how many plans it had a part; ms: inside the "
+    "rule; needed: no plan without it; dearer, cheaper without: plans that change in cost when it is off, and the largest and "
+    "least ratio. Rewrites of the pre-pass replace what they find, so a plan may be cheaper without them; with rules of the "
+    "memo that would be a bug."
 )

@@ -102,9 +102,8 @@ def counts(query: OptimizedQuery, space: PlanSpace) -> Row:
 
 
 def quickpick(session: Session, sql: str, query: OptimizedQuery, count: int, random: Random) -> list[float]:
-    """Costs of the best plans for random join orders over that of the chosen plan; none where there are no joins of
-    tables alone, or
-    fewer than three of these."""
+    """Costs of the best plans for random join orders over that of the chosen plan; none where there are no joins of tables alone,
+    or fewer than three of these."""
     try:
         sub_plans = SubPlans(query)
     except Unsupported:
@@ -168,11 +167,9 @@ def _spaces(counted: list[Row], drawn: list[Row]) -> list[Section]:
     if not lines:
         return []
     caption = (
-        "Plans, and trees of operators that differ, before pruning; choices and ways describe them; searched: plans "
-        "made of what the "
-        "search costed to the end. Costs over the chosen plan's: share of uniform plans within twice, geometric "
-        "means, best of the first "
-        "10 and of all random join orders."
+        "Plans, and trees of operators that differ, before pruning; choices and ways describe them; searched: plans made of "
+        "what the search costed to the end. Costs over the chosen plan's: share of uniform plans within twice, geometric means, "
+        "best of the first 10 and of all random join orders."
     )
     names = {"uniform": "uniform plans", "quickpick": "QuickPick"}
     shares = [{"x": row["ratio"], "series": names[row["what"]], "panel": row["query"]} for row in drawn]
