@@ -89,10 +89,7 @@ def _whole_decimals(array: pa.Array, target: DataType) -> pa.Array:
     values = decimals.unscaled(whole)
     if values is None:
         raise ExecutionError(f"a value is out of range for {target}")
-    wide = pa.Array.from_buffers(
-        pa.int64(), len(values), [decimals.validity_of(whole), pa.py_buffer(np.ascontiguousarray(values))]
-    )
-    return wide.cast(target)
+    return decimals.with_nulls(values, pa.int64(), whole).cast(target)
 
 
 def _floats_to_integers(array: pa.Array, target: DataType) -> pa.Array:

@@ -65,6 +65,11 @@ def validity_of(*arrays: pa.Array) -> pa.Buffer | None:
     return (valid if valid.offset == 0 else pa.concat_arrays([valid])).buffers()[1]
 
 
+def with_nulls(values: np.ndarray, type: DataType, *of: pa.Array) -> pa.Array:
+    """Values in the layout of the type; NULL where an array that they are `of` is."""
+    return pa.Array.from_buffers(type, len(values), [validity_of(*of), pa.py_buffer(np.ascontiguousarray(values))])
+
+
 def largest(values: np.ndarray) -> int:
     """The largest absolute value; 0 for none."""
     return max(int(values.max()), -int(values.min())) if len(values) else 0
@@ -197,4 +202,4 @@ def to_double(array: pa.Array) -> pa.Array:
     doubles = values.astype(np.float64)
     if array.type.scale:
         doubles /= 10.0**array.type.scale
-    return pa.Array.from_buffers(pa.float64(), len(doubles), [validity_of(array), pa.py_buffer(doubles)])
+    return with_nulls(doubles, pa.float64(), array)

@@ -8,17 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from executor.arrow.dates import microseconds_of, moved
-from executor.arrow.decimals import validity_of
+from executor.arrow.decimals import with_nulls
 from executor.arrow.distinct import Value, as_array
 from executor.arrow.intervals import LAYOUT
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate_dates import DAY
 from optimizer.algebra.evaluate_more import MICROSECONDS, MONTHS
-
-
-def with_nulls(values: np.ndarray, type: DataType, *of: pa.Array) -> pa.Array:
-    """Values in the layout of the type; NULL where an array that they are `of` is."""
-    return pa.Array.from_buffers(type, len(values), [validity_of(*of), pa.py_buffer(values)])
 
 
 def since_1970(count: Callable[[np.ndarray], np.ndarray], moment: Value, rows: int, type: DataType) -> pa.Array:

@@ -156,10 +156,8 @@ class _Run:
         made = self.folder / Path(picture.target).name
         if made.exists():
             return made.read_text("utf-8")
-        for name in ("html",) if picture.target.endswith(".html") else ("_repr_svg_",):
-            if (shown := getattr(self.value, name, None)) is not None:
-                return str(shown() if callable(shown) else shown)
-        return None
+        shown = getattr(self.value, "html" if picture.target.endswith(".html") else "_repr_svg_", None)
+        return None if shown is None else str(shown() if callable(shown) else shown)
 
 
 def _file_name(block: Block) -> str:

@@ -98,20 +98,13 @@ def footprints(roots: Iterable[object], boundary: tuple[type, ...] = ()) -> dict
         if id(thing) in seen or isinstance(thing, closed):
             continue
         seen.add(id(thing))
-        kind = _kind(thing)
+        kind = next((KINDS[cls] for cls in type(thing).__mro__ if cls in KINDS), None)
         if kind is not None:
             owner = kind
             objects[kind] = objects.get(kind, 0) + 1
         sizes[owner] = sizes.get(owner, 0) + sys.getsizeof(thing)
         pending += ((below, owner) for below in gc.get_referents(thing))
     return {kind: Footprint(number, sizes[kind]) for kind, number in objects.items()}
-
-
-def _kind(thing: object) -> str | None:
-    for cls in type(thing).__mro__:
-        if cls in KINDS:
-            return KINDS[cls]
-    return None
 
 
 def peak_of(query: str, search: str) -> tuple[int, int]:
