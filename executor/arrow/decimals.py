@@ -23,7 +23,11 @@ _WORD = 1 << 63
 
 
 def unscaled(array: pa.Array) -> np.ndarray | None:
-    """The unscaled values as int64, 0 for NULL; None when one does not fit."""
+    """The unscaled values of decimals, or integers, as int64, 0 for NULL; None when one does not fit."""
+    if pa.types.is_uint64(array.type):
+        array = array.cast(pa.decimal128(20, 0))
+    if not pa.types.is_decimal(array.type):
+        return array.cast(pa.int64()).fill_null(0).to_numpy()
     low = low_words(array)
     valid = pc.is_valid(array).to_numpy(zero_copy_only=False) if array.null_count else None
     if array.type.precision > 18 and len(array):

@@ -8,6 +8,7 @@ TRUE.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -121,11 +122,7 @@ def _side_by_side(lows: np.ndarray, highs: np.ndarray) -> pa.Array:
 
 
 def _fold(fold: np.ufunc, values: np.ndarray, pieces: Sequence[Piece], layout: Layout, empty: float | int) -> np.ndarray:
-    parts = [_fold_piece(fold, values, low, high, layout, empty) for low, high in pieces]
-    result = parts[0]
-    for part in parts[1:]:
-        result = fold(result, part)
-    return result
+    return reduce(fold, (_fold_piece(fold, values, low, high, layout, empty) for low, high in pieces))
 
 
 def _fold_piece(
@@ -148,12 +145,8 @@ def _codes(values: pa.Array) -> tuple[np.ndarray, Callable[[np.ndarray, np.ndarr
     if t.is_floating(type):
         codes = ordered_bits(values.cast(pa.float64()).fill_null(0.0).to_numpy())
         return codes, lambda best, valid: pa.array(from_ordered_bits(np.where(valid, best, 0)), mask=~valid).cast(type)
-    if t.is_boolean(type) or (t.is_integer(type) and not t.is_uint64(type)):
-        plain = values.cast(pa.int8()) if t.is_boolean(type) else values
-        codes = plain.cast(pa.int64()).fill_null(0).to_numpy()
-        return codes, lambda best, valid: pa.array(np.where(valid, best, 0), mask=~valid).cast(type)
-    if t.is_date32(type) or t.is_timestamp(type):
-        number = pa.int32() if t.is_date32(type) else pa.int64()
+    if t.is_boolean(type) or (t.is_integer(type) and not t.is_uint64(type)) or t.is_date32(type) or t.is_timestamp(type):
+        number = pa.int8() if t.is_boolean(type) else pa.int32() if t.is_date32(type) else pa.int64()
         codes = values.cast(number).cast(pa.int64()).fill_null(0).to_numpy()
         return codes, lambda best, valid: pa.array(np.where(valid, best, 0), mask=~valid).cast(number).cast(type)
     places = sorted_places(values)

@@ -102,13 +102,7 @@ def _scale(type: pa.DataType) -> int:
 
 def _scaled(values: pa.Array, scale: int) -> np.ndarray:
     """Integers and decimals in units of 10^-scale; Python integers where int64 could be too small."""
-    if pa.types.is_uint64(values.type):
-        values = values.cast(pa.decimal128(20, 0))
-    whole: np.ndarray | None
-    if pa.types.is_decimal(values.type):
-        whole = decimals.unscaled(values)
-    else:
-        whole = values.cast(pa.int64()).fill_null(0).to_numpy()
+    whole = decimals.unscaled(values)
     factor = 10 ** (scale - _scale(values.type))
     if whole is not None and max(decimals.largest(whole), 1) * factor < _SAFE:
         return whole * factor

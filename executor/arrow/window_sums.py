@@ -25,7 +25,7 @@ def limbs(array: pa.Array) -> list[np.ndarray]:
     fit int64."""
     if pa.types.is_uint64(array.type):
         array = array.cast(pa.decimal128(20, 0))
-    whole = decimals.unscaled(array) if pa.types.is_decimal(array.type) else array.cast(pa.int64()).fill_null(0).to_numpy()
+    whole = decimals.unscaled(array)
     if whole is not None:
         if decimals.largest(whole) * max(len(whole), 1) < _SAFE:
             return [whole]

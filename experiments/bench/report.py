@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -51,9 +52,7 @@ def failed_section(rows: pa.Table) -> list[Section]:
     found = [{**row, "error": _one_line(row["error"])} for row in rows.to_pylist() if row["status"] != "ok"]
     if not found:
         return []
-    kinds: dict[str, int] = {}
-    for row in found:
-        kinds[row["status"]] = kinds.get(row["status"], 0) + 1
+    kinds = Counter(row["status"] for row in found)
     names = [name for name in rows.column_names if name not in (*_ITEM_COLUMNS, *_HIDDEN)]
     kept = [name for name in names if any(row[name] is not None for row in found)]
     told = [name for name in kept[1:] if name not in _LAST and len(set(map(str, rows[name].to_pylist()))) > 1]

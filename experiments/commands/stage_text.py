@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from textwrap import wrap
@@ -24,9 +25,7 @@ _TOO_LARGE = 100_000  # lines before times lines after, beyond which it is not a
 
 def stage_title(stage: Stage) -> str:
     """The stage's name, its time, and how often each rule fired."""
-    counts: dict[str, int] = {}
-    for firing in stage.rewritings:
-        counts[firing.title] = counts.get(firing.title, 0) + 1
+    counts = Counter(firing.title for firing in stage.rewritings)
     fired = ", ".join(f"{rule} ×{count}" if count > 1 else rule for rule, count in counts.items())
     return f"{stage.name}  ({stage.ms:.1f} ms{'; ' + fired if fired else ''})"
 
