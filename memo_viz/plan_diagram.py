@@ -6,6 +6,7 @@ import colorsys
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import groupby
 from typing import Any
 
 from memo_viz.text import clean
@@ -97,16 +98,17 @@ def _cells(cells: Sequence[Sequence[int]], across: _Scale, axes: Sequence[dict[s
     up = _Scale(axes[1]["rows"], TOP + SIDE, TOP)
     wide, high = SIDE / len(cells[0]), SIDE / len(cells)
     body = []
+    longest: dict[int, tuple[int, int, int]] = {}
     for j, row in enumerate(cells):
         start = 0
-        for i in range(1, len(row) + 1):  # a run of equal cells is one rectangle
-            if i == len(row) or row[i] != row[start]:
-                place = f'x="{LEFT + start * wide:.2f}" y="{TOP + SIDE - (j + 1) * high:.2f}"'
-                size = f'width="{(i - start) * wide + 0.3:.2f}" height="{high + 0.3:.2f}"'
-                body.append(f'<rect {place} {size} fill="{colour(row[start])}"><title>P{row[start] + 1}</title></rect>')
-                start = i
-    for number in sorted({n for row in cells for n in row}):  # a plan's number stands in the middle of its longest run
-        run, j, i = max(_runs(cells, number))
+        for number, equal in groupby(row):  # a run of equal cells is one rectangle
+            run = len(list(equal))
+            place = f'x="{LEFT + start * wide:.2f}" y="{TOP + SIDE - (j + 1) * high:.2f}"'
+            size = f'width="{run * wide + 0.3:.2f}" height="{high + 0.3:.2f}"'
+            body.append(f'<rect {place} {size} fill="{colour(number)}"><title>P{number + 1}</title></rect>')
+            longest[number] = max((run, j, start), longest.get(number, (0, 0, 0)))
+            start += run
+    for number, (run, j, i) in sorted(longest.items()):  # a plan's number stands in the middle of its longest run
         body.append(_text(LEFT + (i + run / 2) * wide, TOP + SIDE - (j + 0.5) * high + 4, f"P{number + 1}", "middle"))
     name = f"rows of {{{', '.join(axes[1]['relations'])}}}"
     body.append(_text(-(TOP + SIDE / 2), 20, name, "middle", ' transform="rotate(-90)"'))
@@ -114,19 +116,6 @@ def _cells(cells: Sequence[Sequence[int]], across: _Scale, axes: Sequence[dict[s
     if estimates := _estimates(axes):
         body.append(_cross(across(estimates[0]), up(estimates[1])))
     return body
-
-
-def _runs(cells: Sequence[Sequence[int]], number: int) -> list[tuple[int, int, int]]:
-    found = []
-    for j, row in enumerate(cells):
-        length = 0
-        for i, cell in enumerate([*row, -1]):
-            if cell == number:
-                length += 1
-            elif length:
-                found.append((length, j, i - length))
-                length = 0
-    return found
 
 
 def _curve(diagram: dict[str, Any], across: _Scale) -> list[str]:
