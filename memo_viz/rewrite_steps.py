@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from memo_viz.names import ColumnNames, column_labels
 from memo_viz.style import CHANGES, FAINT, INK, OTHER_TITLE, drawing, heading, stacked, tip
 from memo_viz.text import label_text, shorten, wrap
 from optimizer.errors import PlanscopeError
-from optimizer.trace.tree import FlatTree
+from optimizer.trace.tree import FlatTree, depth_of
 
 SUBQUERIES = ("subqueries", "filters", "decorrelate")
 LINES, CHARACTERS = 30, 64  # of a tree that are shown, of a line
@@ -68,8 +69,7 @@ def _lines(tree: FlatTree, other: FlatTree, sign: str) -> list[Line]:
     lines: list[Line] = []
     at = 0
     while at < len(tree):
-        depth, op, detail = tree[at]
-        assert isinstance(depth, int)
+        depth, (_, op, detail) = depth_of(tree[at]), tree[at]
         text = f"{op}  {detail}".rstrip()
         subtree = _subtree(tree, at)
         if subtree in kept:
@@ -83,17 +83,11 @@ def _lines(tree: FlatTree, other: FlatTree, sign: str) -> list[Line]:
     return lines
 
 
-def _subtree(tree: FlatTree, at: int) -> tuple[tuple[int, Any, Any], ...]:
+def _subtree(tree: FlatTree, at: int) -> tuple[tuple[int | str, ...], ...]:
     """The operators of the tree at `at`, their depths from its root."""
-    start = tree[at][0]
-    assert isinstance(start, int)
-    found = [(0, tree[at][1], tree[at][2])]
-    for depth, op, detail in tree[at + 1 :]:
-        assert isinstance(depth, int)
-        if depth <= start:
-            break
-        found.append((depth - start, op, detail))
-    return tuple(found)
+    start = depth_of(tree[at])
+    below = takewhile(lambda operator: depth_of(operator) > start, tree[at + 1 :])
+    return tuple((depth_of(operator) - start, *operator[1:]) for operator in (tree[at], *below))
 
 
 def _table(steps: Sequence[Step]) -> str:
