@@ -80,12 +80,10 @@ def integer_operand(binder: ExpressionBinder, node: Any, what: str) -> Operand:
 
 def _table_argument(binder: ExpressionBinder, name: str, kind: str, node: Any) -> Scalar:
     match kind:
-        case "text":
+        case "text" | "regex":
             return text_argument(binder, node, name)
         case "texts":
             return as_text(binder.source, binder.operand(node))
-        case "regex":
-            return text_argument(binder, node, name)
         case "options" | "unit" | "format":
             scalar = text_argument(binder, node, name)
             unit = unit_name(scalar.value) if kind == "unit" and isinstance(scalar, Literal) and scalar.value else None

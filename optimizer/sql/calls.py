@@ -9,9 +9,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES
-from optimizer.algebra.columns import DataType
 from optimizer.algebra.predicates import compare
-from optimizer.algebra.scalar_functions import SCALAR_NAMES
+from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS, SCALAR_NAMES
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Literal, Scalar, WindowCall
 from optimizer.algebra.types import (
     DATE,
@@ -29,7 +28,7 @@ from optimizer.algebra.types import (
 )
 from optimizer.sql import dates, moments
 from optimizer.sql.aggregates import bind_aggregate
-from optimizer.sql.arithmetic import combine, double_argument, integer_argument, numeric_argument
+from optimizer.sql.arithmetic import combine, integer_argument, numeric_argument
 from optimizer.sql.by_table import arguments, by_table, integer_operand, text_argument
 from optimizer.sql.coerce import Operand, as_text, bare, convert
 from optimizer.sql.instead import INSTEAD
@@ -43,20 +42,13 @@ if TYPE_CHECKING:
 Handler = Callable[["ExpressionBinder", Any], Scalar]
 
 
-def _texts(function: str, *parts: str, type: DataType = STRING) -> Handler:
-    """A function all of whose arguments are strings, found under `parts` of the node."""
+def _form(function: str, *parts: str) -> Handler:
+    """A form or an operator that is a function of the table, with its arguments under `parts` of the node."""
 
     def handler(binder: ExpressionBinder, node: Any) -> Scalar:
         binder.source.only(node, *parts)
-        return Call(function, tuple(text_argument(binder, node.args.get(p), function) for p in parts), type)
-
-    return handler
-
-
-def _doubles(function: str, *parts: str) -> Handler:
-    def handler(binder: ExpressionBinder, node: Any) -> Scalar:
-        binder.source.only(node, *parts)
-        return Call(function, tuple(double_argument(binder, node.args.get(p), function) for p in parts), DOUBLE)
+        given = [node.args[p] for p in parts if node.args.get(p) is not None]
+        return by_table(binder, SCALAR_FUNCTIONS[function], given, node)
 
     return handler
 
@@ -64,11 +56,7 @@ def _doubles(function: str, *parts: str) -> Handler:
 def _join_texts(binder: ExpressionBinder, node: Any) -> Scalar:
     """`a || b`: other types are written as text; NULL when either side is."""
     binder.source.only(node, "this", "expression", ignored=("safe",))
-    return Call(
-        "concat",
-        (as_text(binder.source, binder.operand(node.this)), as_text(binder.source, binder.operand(node.expression))),
-        STRING,
-    )
+    return Call("concat", tuple(as_text(binder.source, o) for o in binder.operands((node.this, node.expression))), STRING)
 
 
 def _concat(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -94,11 +82,6 @@ def _substring(binder: ExpressionBinder, node: Any) -> Scalar:
     return Call("substring", tuple(args), STRING)
 
 
-def _length(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this")
-    return Call("length", (text_argument(binder, node.this, "length"),), INT64)
-
-
 def _trim(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this", "position", "expression")
     function = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(node.args.get("position") or "BOTH", "trim")
@@ -106,33 +89,17 @@ def _trim(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 def _trimmed(binder: ExpressionBinder, function: str, parts: list[Any], node: Any) -> Scalar:
-    if len(parts) != 1:
-        return by_table(binder, SCALAR_NAMES[f"{function}_of"], parts, node)
-    return Call(function, (text_argument(binder, parts[0], function),), STRING)
+    return by_table(binder, SCALAR_FUNCTIONS[function if len(parts) == 1 else f"{function}_of"], parts, node)
 
 
 def _side_trim(function: str) -> Handler:
     return lambda binder, node: _trimmed(binder, function, node.expressions, node)
 
 
-def _strpos(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this", "substr")
-    return _position(binder, node.this, node.args.get("substr"), "strpos")
-
-
-def _position(binder: ExpressionBinder, text: Any, part: Any, what: str) -> Scalar:
-    return Call("strpos", (text_argument(binder, text, what), text_argument(binder, part, what)), INT64)
-
-
 def _contains(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this", "expression")
-    return compare(">", _position(binder, node.this, node.expression, "contains"), Literal(0, INT64))
-
-
-def _abs(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this")
-    operand = numeric_argument(binder, node.this, "abs")
-    return Call("abs", (operand.scalar,), operand.type)
+    texts = tuple(text_argument(binder, part, "contains") for part in (node.this, node.expression))
+    return compare(">", Call("strpos", texts, INT64), Literal(0, INT64))
 
 
 def _round(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -251,11 +218,6 @@ def _subscript(binder: ExpressionBinder, node: Any) -> Scalar:
     return by_table(binder, SCALAR_NAMES["array_slice"], [node.this, *bounds], node)
 
 
-def _random(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node)
-    return Call("random", (), DOUBLE)
-
-
 def _of_part(name: str, function: Callable[[ExpressionBinder, str, Any, Any], Scalar]) -> Handler:
     """name('year', d)."""
 
@@ -272,11 +234,6 @@ def _of_part(name: str, function: Callable[[ExpressionBinder, str, Any, Any], Sc
 def _weekday(binder: ExpressionBinder, node: Any) -> Scalar:
     (moment,) = arguments(binder, node, "weekday", 1)
     return dates.extract(binder, "dayofweek", moment, node)
-
-
-def _prefix(binder: ExpressionBinder, node: Any) -> Scalar:
-    texts = tuple(text_argument(binder, each, "prefix") for each in arguments(binder, node, "prefix", 2))
-    return Call("starts_with", texts, BOOL)
 
 
 def _units(unit: str) -> Handler:
@@ -296,17 +253,6 @@ def _date(binder: ExpressionBinder, node: Any) -> Scalar:
     if not operand.string_literal:
         operand = dates.moment_argument(binder, node.this, "date")
     return convert(binder.source, operand, DATE)
-
-
-def _operator(function: str) -> Handler:
-    """An operator that is a function of the table."""
-
-    def handler(binder: ExpressionBinder, node: Any) -> Scalar:
-        binder.source.only(node, "this", "expression")
-        parts = [node.this] if node.args.get("expression") is None else [node.this, node.expression]
-        return by_table(binder, SCALAR_NAMES[function], parts, node)
-
-    return handler
 
 
 def _ignoring_case(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -401,7 +347,7 @@ _NAMED: dict[str, Handler] = {
     "fmod": _fmod,
     "weekday": _weekday,
     **moments.NAMED,
-    "prefix": _prefix,
+    "prefix": lambda binder, node: by_table(binder, SCALAR_FUNCTIONS["starts_with"], node.expressions, node),
     **{f"to_{unit}s": _units(unit) for unit in INTERVAL_UNITS},
 }
 _KNOWN_WORDS = (
@@ -412,37 +358,37 @@ _KNOWN_WORDS = (
 _KNOWN = tuple(_KNOWN_WORDS.split())
 
 HANDLERS: dict[Any, Handler] = {
-    exp.Upper: _texts("upper", "this"),
-    exp.Lower: _texts("lower", "this"),
-    exp.Glob: _texts("glob", "this", "expression", type=BOOL),
-    exp.Replace: _texts("replace", "this", "expression", "replacement"),
-    exp.StartsWith: _texts("starts_with", "this", "expression", type=BOOL),
-    exp.Length: _length,
+    exp.Upper: _form("upper", "this"),
+    exp.Lower: _form("lower", "this"),
+    exp.Glob: _form("glob", "this", "expression"),
+    exp.Replace: _form("replace", "this", "expression", "replacement"),
+    exp.StartsWith: _form("starts_with", "this", "expression"),
+    exp.Length: _form("length", "this"),
     exp.Substring: _substring,
     exp.Trim: _trim,
-    exp.StrPosition: _strpos,
+    exp.StrPosition: _form("strpos", "this", "substr"),
     exp.Contains: _contains,
     exp.DPipe: _join_texts,
     exp.Concat: _concat,
-    exp.Abs: _abs,
+    exp.Abs: _form("abs", "this"),
     exp.Round: _round,
     exp.Typeof: _typeof,
     exp.Bracket: _subscript,
     exp.Floor: _whole("floor"),
     exp.Ceil: _whole("ceil"),
-    exp.Sqrt: _doubles("sqrt", "this"),
-    exp.Ln: _doubles("ln", "this"),
-    exp.Exp: _doubles("exp", "this"),
-    exp.Pow: _doubles("power", "this", "expression"),
-    exp.Rand: _random,
-    exp.RegexpLike: _operator("regexp_full_match"),
-    exp.SimilarTo: _operator("regexp_full_match"),
+    exp.Sqrt: _form("sqrt", "this"),
+    exp.Ln: _form("ln", "this"),
+    exp.Exp: _form("exp", "this"),
+    exp.Pow: _form("power", "this", "expression"),
+    exp.Rand: _form("random"),
+    exp.RegexpLike: _form("regexp_full_match", "this", "expression"),
+    exp.SimilarTo: _form("regexp_full_match", "this", "expression"),
     exp.RegexpILike: _ignoring_case,
-    exp.BitwiseAnd: _operator("bit_and_of"),
-    exp.BitwiseOr: _operator("bit_or_of"),
-    exp.BitwiseNot: _operator("bit_not"),
-    exp.BitwiseLeftShift: _operator("shift_left"),
-    exp.BitwiseRightShift: _operator("shift_right"),
+    exp.BitwiseAnd: _form("bit_and_of", "this", "expression"),
+    exp.BitwiseOr: _form("bit_or_of", "this", "expression"),
+    exp.BitwiseNot: _form("bit_not", "this"),
+    exp.BitwiseLeftShift: _form("shift_left", "this", "expression"),
+    exp.BitwiseRightShift: _form("shift_right", "this", "expression"),
     exp.CurrentDate: _today,
     exp.CurrentTimestamp: _now,
     exp.Localtimestamp: _now,
