@@ -12,7 +12,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, AGGREGATE_NAMES, continuous_type
-from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import AggregateFunction
 from optimizer.algebra.scalars import AggregateCall, Call, Cast, ColumnRef, Literal, Ordered, Scalar
@@ -40,16 +39,6 @@ from optimizer.sql.source import Source
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
-
-
-class BoundCall(NamedTuple):
-    """What `AggregateCall` and `WindowCall` are made of."""
-
-    function: str
-    args: tuple[Scalar, ...]
-    distinct: bool
-    filter: Scalar | None
-    type: DataType
 
 
 class _Written(NamedTuple):
@@ -86,15 +75,15 @@ def _placed(binder: ExpressionBinder, node: Any, condition: Any = None) -> Scala
         call = bound_call(binder, node, condition)
     finally:
         binder.inside_aggregate = before
-    if AGGREGATE_FUNCTIONS[call.function].ordered and any(arg.columns for arg in call.args) and not call.distinct:
-        if not any(isinstance(arg, Ordered) for arg in call.args):  # the rows come in an order of their own, if in any
-            call = call._replace(args=call.args + ordered_rows(binder))
-    match call.args:
-        case (Call(function="to_interval", args=(microseconds,)),) if call.function in ("min", "max", "count"):
-            type = call.type if call.function == "count" else INT64
-            placed = binder.place_aggregate(AggregateCall(*call._replace(args=(microseconds,), type=type)), node)
-            return placed if call.function == "count" else Call("to_interval", (placed,), call.type)
-    return binder.place_aggregate(AggregateCall(*call), node)
+    function, args, type = call.function, call.args, call.type
+    if AGGREGATE_FUNCTIONS[function].ordered and any(arg.columns for arg in args) and not call.distinct:
+        if not any(isinstance(arg, Ordered) for arg in args):  # the rows come in an order of their own, if in any
+            args += ordered_rows(binder)
+    match args:
+        case (Call(function="to_interval", args=(microseconds,)),) if function in ("min", "max", "count"):
+            args, type = (microseconds,), INT64
+    placed = binder.place_aggregate(AggregateCall(function, args, call.distinct, call.filter, type), node)
+    return placed if type == call.type else Call("to_interval", (placed,), call.type)
 
 
 def ordered_rows(binder: ExpressionBinder) -> tuple[Ordered, ...]:
@@ -103,8 +92,8 @@ def ordered_rows(binder: ExpressionBinder) -> tuple[Ordered, ...]:
     return tuple(Ordered(ColumnRef(key.column, types[key.column].type), *key[1:]) for key in binder.scope.order)
 
 
-def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> BoundCall:
-    """The call, with the condition of its FILTER."""
+def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> AggregateCall:
+    """The call, with the condition of its FILTER; whose query it belongs to is not settled yet."""
     source = binder.source
     filter = binder.truth(condition) if condition is not None else None
     order: list[tuple[Any, bool, bool]] = []
@@ -122,7 +111,7 @@ def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> BoundCall
         first = [order[0][0]] if len(written.args) < len(known.parameters) else []
         written = written._replace(args=first + written.args, order=order)
     if known.name == "count" and _counts_rows(source, written, node):
-        return BoundCall("count", (), False, filter, INT64)
+        return AggregateCall("count", (), False, filter, INT64)
     _check_number(source, known, written, name, node)
     if written.distinct and row_items(bare(written.args[0])) is not None:
         raise source.unsupported(f"{name}(DISTINCT ...) of rows", node, COUNT_ROWS if name == "count" else None)
@@ -134,26 +123,19 @@ def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> BoundCall
         args.append(Literal(",", STRING))
     if any(term.descending and term.key is args[0] for term in terms[:1]) and known.parameters[-1] == "fraction":
         args[1] = Literal(-cast(Literal, args[1]).value, DOUBLE)
-    call = _call(source, known, args, terms, written, node)
-    return call._replace(filter=filter)
-
-
-def _call(
-    source: Source, known: AggregateFunction, args: list[Scalar], terms: list[Ordered], written: _Written, node: Any
-) -> BoundCall:
     distinct = written.distinct
     if known.name in ("median", "quantile_cont") and args[0].type == HUGEINT:
         args[0] = Cast(args[0], DOUBLE, False)  # between integers are no integers
     match known.name:
         case "count_if":
             one_or_none = Cast(args[0], INT32, False)
-            return BoundCall("sum", (one_or_none,), distinct, None, HUGEINT)
+            return AggregateCall("sum", (one_or_none,), distinct, filter, HUGEINT)
         case "approx_count_distinct":
-            return BoundCall("count", (args[0],), True, None, INT64)
+            return AggregateCall("count", (args[0],), True, filter, INT64)
         case "median":
             function = "quantile_disc" if continuous_type(args[0].type) is None else "quantile_cont"
             args.append(Literal(0.5, DOUBLE))
-            return BoundCall(function, tuple(args), distinct, None, known.result(args[0].type))
+            return AggregateCall(function, tuple(args), distinct, filter, known.result(args[0].type))
     type = known.result(args[0].type)
     if type is None:
         what = f"{source.function_name(node)} does not take {type_name(args[0].type)}"
@@ -161,7 +143,7 @@ def _call(
     if known.duplicate_insensitive or known.means:
         distinct = False
     kept = [term for term in terms if term.columns or term.volatile] if known.ordered else []
-    return BoundCall(known.means or known.name, (*args, *kept), distinct, None, type)
+    return AggregateCall(known.means or known.name, (*args, *kept), distinct, filter, type)
 
 
 def _parts(source: Source, node: Any) -> _Written:
