@@ -14,7 +14,7 @@ from sqlglot import exp
 from optimizer.catalog.table import Catalog
 from optimizer.sql.parse import DIALECT, parse
 
-Part = tuple[str, Callable[[], None]]
+Removal = Callable[[], None]
 
 
 def count_parts(sql: str, catalog: Catalog) -> int:
@@ -26,14 +26,14 @@ def count_parts(sql: str, catalog: Catalog) -> int:
 def without(sql: str, parts: Collection[int], catalog: Catalog) -> str:
     """The query without the parts of these numbers. Raises SqlError."""
     tree, _ = parse(sql)
-    chosen = [remove for number, (_, remove) in enumerate(list(_parts(tree, catalog))) if number in parts]
+    chosen = [remove for number, remove in enumerate(list(_parts(tree, catalog))) if number in parts]
     for remove in chosen:
         remove()
     return str(tree.sql(dialect=DIALECT, comments=False))
 
 
-def _parts(tree: exp.Expr, catalog: Catalog) -> Iterator[Part]:
-    """The parts in an order that is the same each time: outer queries first, relations before what reads them."""
+def _parts(tree: exp.Expr, catalog: Catalog) -> Iterator[Removal]:
+    """What takes each part out. The order is the same each time: outer queries first, relations before what reads them."""
     for select in list(tree.find_all(exp.Select, bfs=True)):
         yield from _relations(select, catalog)
         for name in ("where", "having", "qualify"):
@@ -41,28 +41,27 @@ def _parts(tree: exp.Expr, catalog: Catalog) -> Iterator[Part]:
             if clause is not None:
                 yield from _conjuncts(clause)
         for join in select.args.get("joins") or ():
-            if join.args.get("on") is not None and isinstance(join.args["on"], exp.And):
+            if isinstance(join.args.get("on"), exp.And):
                 yield from _conjuncts(join, "on")
-        yield from (("output", _remover(select, "expressions", each)) for each in select.expressions)
+        yield from (_remover(select, each) for each in select.expressions)
         group = select.args.get("group")
         if group is not None:
-            yield from (("key", _remover(group, "expressions", each, select, "group")) for each in group.expressions)
+            yield from (_remover(group, each, select, "group") for each in group.expressions)
         if select.args.get("distinct") is not None:
-            yield "distinct", _setter(select, "distinct")
+            yield _setter(select, "distinct")
     for query in list(tree.find_all(exp.Query, bfs=True)):
         order = query.args.get("order")
         if order is not None:
-            yield from (("order", _remover(order, "expressions", each, query, "order")) for each in order.expressions)
-        yield from ((name, _setter(query, name)) for name in ("limit", "offset") if query.args.get(name) is not None)
+            yield from (_remover(order, each, query, "order") for each in order.expressions)
+        yield from (_setter(query, name) for name in ("limit", "offset") if query.args.get(name) is not None)
         with_ = query.args.get("with_")
         if with_ is not None:
             for cte in with_.expressions:
-                readers = [t for t in tree.find_all(exp.Table) if t.name.lower() == cte.alias.lower()]
-                if not readers:
-                    yield "cte", _remover(with_, "expressions", cte, query, "with_")
+                if not any(t.name.lower() == cte.alias.lower() for t in tree.find_all(exp.Table)):
+                    yield _remover(with_, cte, query, "with_")
 
 
-def _relations(select: exp.Select, catalog: Catalog) -> Iterator[Part]:
+def _relations(select: exp.Select, catalog: Catalog) -> Iterator[Removal]:
     """Each relation of FROM, with the conjuncts, outputs and keys that read it."""
     clause = select.args.get("from_")
     joins = list(select.args.get("joins") or ())
@@ -84,14 +83,14 @@ def _relations(select: exp.Select, catalog: Catalog) -> Iterator[Part]:
                 if left is None:
                     return
                 rest = [join for join in own if join is not left]
-            conjuncts = list(left.args["on"].flatten()) if isinstance(left.args.get("on"), exp.And) else [left.args.get("on")]
+            conjuncts = _split(left.args.get("on"))
             select.set("joins", rest)
             _drop_readers(select, item, catalog)
             for conjunct in conjuncts:
-                if conjunct is not None and not _reads(conjunct, item, catalog):
+                if not _reads(conjunct, item, catalog):
                     select.where(conjunct.copy(), copy=False)
 
-        yield "relation", remove
+        yield remove
 
 
 def _drop_readers(select: exp.Select, item: exp.Expr, catalog: Catalog) -> None:
@@ -119,7 +118,7 @@ def _drop_readers(select: exp.Select, item: exp.Expr, catalog: Catalog) -> None:
 
 def _keep(owner: exp.Expr, name: str, condition: exp.Expr, item: exp.Expr, catalog: Catalog) -> None:
     """Leave those conjuncts that do not read a relation."""
-    conjuncts = list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
+    conjuncts = _split(condition)
     kept = [each for each in conjuncts if not _reads(each, item, catalog)]
     if len(kept) < len(conjuncts):
         owner.set(name, exp.and_(*kept, copy=False) if kept else None)
@@ -137,16 +136,19 @@ def _reads(node: exp.Expr, item: exp.Expr, catalog: Catalog) -> bool:
     return False
 
 
-def _conjuncts(owner: exp.Expr, name: str = "this") -> Iterator[Part]:
-    condition = owner.args.get(name)
-    conjuncts = list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
-    for conjunct in conjuncts:
+def _split(condition: exp.Expr | None) -> list[exp.Expr]:
+    """The conjuncts of a condition; none where there is none."""
+    return list(condition.flatten()) if isinstance(condition, exp.And) else [] if condition is None else [condition]
+
+
+def _conjuncts(owner: exp.Expr, name: str = "this") -> Iterator[Removal]:
+    for conjunct in _split(owner.args.get(name)):
 
         def remove(conjunct: exp.Expr = conjunct) -> None:
-            now = owner.args.get(name)
-            if now is None:
+            now = _split(owner.args.get(name))
+            kept = [each for each in now if each is not conjunct]
+            if not now:
                 return
-            kept = [each for each in (now.flatten() if isinstance(now, exp.And) else [now]) if each is not conjunct]
             if kept:
                 owner.set(name, exp.and_(*kept, copy=False))
             elif isinstance(owner, exp.Join):
@@ -154,21 +156,21 @@ def _conjuncts(owner: exp.Expr, name: str = "this") -> Iterator[Part]:
             elif owner.parent is not None:
                 owner.pop()
 
-        yield "conjunct", remove
+        yield remove
 
 
-def _remover(owner: exp.Expr, name: str, node: exp.Expr, above: exp.Expr | None = None, clause: str = "") -> Callable[[], None]:
-    """Takes a node out of a list; with the last one goes the clause, and a list of outputs keeps a constant."""
+def _remover(owner: exp.Expr, node: exp.Expr, above: exp.Expr | None = None, clause: str = "") -> Removal:
+    """Takes a node out of a list of expressions; with the last one goes the clause, and a list of outputs keeps a constant."""
 
     def remove() -> None:
-        kept = [each for each in owner.args.get(name) or () if each is not node]
+        kept = [each for each in owner.expressions if each is not node]
         if not kept and above is not None:
             above.set(clause, None)
         else:
-            owner.set(name, kept or [exp.Literal.number(1)])
+            owner.set("expressions", kept or [exp.Literal.number(1)])
 
     return remove
 
 
-def _setter(owner: exp.Expr, name: str) -> Callable[[], None]:
+def _setter(owner: exp.Expr, name: str) -> Removal:
     return lambda: owner.set(name, None)
