@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -27,25 +28,12 @@ def with_deep_stack(work: Callable[[], T]) -> T:
         return work()
     except RecursionError:
         pass
-    results: list[T] = []
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:  # handed to the caller below
-            failures.append(error)
-
     with _lock:
         limit, stack = sys.getrecursionlimit(), threading.stack_size(_STACK_BYTES)
         try:
             sys.setrecursionlimit(max(limit, _FRAMES))
-            thread = threading.Thread(target=run)
-            thread.start()
-            thread.join()
+            with ThreadPoolExecutor(1) as pool:
+                return pool.submit(work).result()
         finally:
             sys.setrecursionlimit(limit)
             threading.stack_size(stack)
-    if failures:
-        raise failures[0]
-    return results[0]
