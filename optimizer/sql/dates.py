@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.evaluate_dates import DAY, FURTHER_PARTS, date_add
+from optimizer.algebra.evaluate_dates import DAY, FURTHER_PARTS, PARTS, date_add
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.algebra.scalars import Call, Literal, Scalar
 from optimizer.algebra.types import (
@@ -33,13 +33,12 @@ from optimizer.algebra.types import (
 from optimizer.errors import ExecutionError
 from optimizer.sql.cast_hints import cast_hint
 from optimizer.sql.coerce import Operand, as_microseconds, bare, convert
-from optimizer.sql.literals import DoesNotFit, interval_value, parse_interval, unit_name
+from optimizer.sql.literals import INTERVAL_UNITS, DoesNotFit, interval_value, parse_interval, unit_name
 from optimizer.sql.source import listing
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
-_PARTS = ("year", "quarter", "month", "day", "hour", "minute", "second", "dayofweek", "dayofyear", "week")
 _FUNCTIONS = ("epoch", "isodow", "isoyear", *(name for name, *_ in FURTHER_PARTS))  # parts that are functions of our table
 _PART_ALIASES = {"dow": "dayofweek", "weekday": "dayofweek", "doy": "dayofyear", "dayofmonth": "day", "weekofyear": "week"}
 _INTERVAL_PARTS = {
@@ -48,10 +47,6 @@ _INTERVAL_PARTS = {
     "minute": (DAY // 24, 60_000_000),
     "second": (60_000_000, 1_000_000),
 }
-_TRUNC_UNITS = (
-    "millennium", "century", "decade", "year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond",
-    "microsecond",
-)  # fmt: skip
 
 
 def is_interval(type: DataType) -> bool:
@@ -199,7 +194,7 @@ def _interval_constant(binder: ExpressionBinder, node: Any) -> Scalar:
 def extract(binder: ExpressionBinder, part: str, arg: Any, node: Any) -> Scalar:
     """One field of a date or timestamp, an int64 but for epoch; `part` may be plural or an alias such as dow."""
     word = part.lower()
-    parts = (*_PARTS, *_FUNCTIONS)
+    parts = (*PARTS, *_FUNCTIONS)
     word = _PART_ALIASES.get(word) or (word if word in parts else unit_name(word) or word)
     if word not in parts:
         raise binder.source.unsupported(f"EXTRACT({part.upper()})", node, f"the parts are {listing(parts, 25)}")
@@ -260,8 +255,8 @@ def _field(part: str) -> Any:
 def date_trunc(binder: ExpressionBinder, unit: str, arg: Any, node: Any) -> Scalar:
     """The beginning of the unit that a date or timestamp lies in, a timestamp."""
     name = unit_name(unit)
-    if name not in _TRUNC_UNITS:
-        raise binder.source.unsupported(f"date_trunc to {unit}", node, f"the units are {listing(_TRUNC_UNITS, 13)}")
+    if name is None:
+        raise binder.source.unsupported(f"date_trunc to {unit}", node, f"the units are {listing(INTERVAL_UNITS[::-1], 13)}")
     operand = moment_argument(binder, arg, "date_trunc")
     return Call("date_trunc", (Literal(name, STRING), convert(binder.source, operand, TIMESTAMP)), TIMESTAMP)
 

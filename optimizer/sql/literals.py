@@ -16,6 +16,7 @@ import pyarrow as pa
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate_casts import cast, read_exact
 from optimizer.algebra.evaluate_dates import DAY
+from optimizer.algebra.evaluate_more import MICROSECONDS, MONTHS
 from optimizer.algebra.scalars import Literal
 from optimizer.algebra.types import (
     DATE,
@@ -41,20 +42,8 @@ _SECONDS = re.compile(r"-?\d+(?:\.\d*)?")
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\s*$")
 
 # unit -> months, days, microseconds
-_UNITS = {
-    "microsecond": (0, 0, 1),
-    "millisecond": (0, 0, 1_000),
-    "second": (0, 0, 1_000_000),
-    "minute": (0, 0, 60_000_000),
-    "hour": (0, 0, 3_600_000_000),
-    "day": (0, 1, 0),
-    "week": (0, 7, 0),
-    "month": (1, 0, 0),
-    "quarter": (3, 0, 0),
-    "year": (12, 0, 0),
-    "decade": (120, 0, 0),
-    "century": (1200, 0, 0),
-    "millennium": (12_000, 0, 0),
+_UNITS = {unit: (0, *divmod(microseconds, DAY)) for unit, microseconds in MICROSECONDS.items()} | {
+    unit: (months, 0, 0) for unit, months in MONTHS.items()
 }
 INTERVAL_UNITS = tuple(_UNITS)
 _SHORT_UNITS = {
