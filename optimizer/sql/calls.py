@@ -31,7 +31,7 @@ from optimizer.sql.aggregates import bind_aggregate
 from optimizer.sql.arithmetic import combine, integer_argument, numeric_argument
 from optimizer.sql.by_table import arguments, by_table, integer_operand, text_argument
 from optimizer.sql.coerce import Operand, as_text, bare, convert
-from optimizer.sql.instead import INSTEAD
+from optimizer.sql.instead import FUNCTIONS_PAGE, INSTEAD
 from optimizer.sql.literals import INTERVAL_UNITS
 from optimizer.sql.rows import row_items
 from optimizer.sql.source import suggestion
@@ -231,11 +231,6 @@ def _of_part(name: str, function: Callable[[ExpressionBinder, str, Any, Any], Sc
     return handler
 
 
-def _weekday(binder: ExpressionBinder, node: Any) -> Scalar:
-    (moment,) = arguments(binder, node, "weekday", 1)
-    return dates.extract(binder, "dayofweek", moment, node)
-
-
 def _units(unit: str) -> Handler:
     """to_days(n) and the like."""
 
@@ -311,15 +306,11 @@ def _by_name(binder: ExpressionBinder, node: Any) -> Scalar:
     if name in INSTEAD:
         raise binder.source.unsupported(f"the function {name}", node, INSTEAD[name])
     close = suggestion(name, (*_KNOWN, *SCALAR_NAMES, *AGGREGATE_NAMES))
-    raise binder.source.error(f'unknown function "{node.this}"', node, f'did you mean "{close}"?' if close else known_functions())
+    raise binder.source.error(f'unknown function "{node.this}"', node, f'did you mean "{close}"?' if close else FUNCTIONS_PAGE)
 
 
 def _series(binder: ExpressionBinder, node: Any) -> Scalar:
     raise binder.source.unsupported(f"{node.name} as a value", node, f"it gives rows, and stands in FROM: FROM {node.name}(1, 3)")
-
-
-def known_functions() -> str:
-    return "docs/functions.md lists the functions there are"
 
 
 _NAMED: dict[str, Handler] = {
@@ -345,7 +336,7 @@ _NAMED: dict[str, Handler] = {
     "mod": _mod,
     "fdiv": _fdiv,
     "fmod": _fmod,
-    "weekday": _weekday,
+    "weekday": moments.part("weekday", "dayofweek"),
     **moments.NAMED,
     "prefix": lambda binder, node: by_table(binder, SCALAR_FUNCTIONS["starts_with"], node.expressions, node),
     **{f"to_{unit}s": _units(unit) for unit in INTERVAL_UNITS},

@@ -47,10 +47,12 @@ def _choice(binder: ExpressionBinder, conditions: list[Scalar], results: list[Op
     return Case(tuple(zip(conditions, scalars[:-1], strict=True)), scalars[-1], type)
 
 
-def _coalesce(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this", "expressions", ignored=("is_nvl", "is_null"))
-    scalars, type = binder.meet(binder.operands((node.this, *node.expressions)), "COALESCE cannot mix")
-    return scalars[0] if len(scalars) == 1 else Call("coalesce", tuple(scalars), type)
+def _one_of(binder: ExpressionBinder, node: Any) -> Scalar:
+    """COALESCE, GREATEST, LEAST."""
+    binder.source.only(node, "this", "expressions", ignored=("is_nvl", "is_null", "ignore_nulls"))
+    word = type(node).__name__.lower()
+    scalars, met = binder.meet(binder.operands((node.this, *node.expressions)), f"{word.upper()} cannot mix")
+    return scalars[0] if len(scalars) == 1 else Call(word, tuple(scalars), met)
 
 
 def _nullif(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -63,18 +65,9 @@ def _nullif(binder: ExpressionBinder, node: Any) -> Scalar:
     return Case(((equal, Literal(None, value.type)),), value, value.type)
 
 
-def _extreme(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this", "expressions", ignored=("ignore_nulls",))
-    word = "greatest" if isinstance(node, exp.Greatest) else "least"
-    scalars, type = binder.meet(binder.operands((node.this, *node.expressions)), f"{word.upper()} cannot mix")
-    return scalars[0] if len(scalars) == 1 else Call(word, tuple(scalars), type)
-
-
 HANDLERS = {
     exp.Case: _case,
     exp.If: _if,
-    exp.Coalesce: _coalesce,
+    **dict.fromkeys((exp.Coalesce, exp.Greatest, exp.Least), _one_of),
     exp.Nullif: _nullif,
-    exp.Greatest: _extreme,
-    exp.Least: _extreme,
 }

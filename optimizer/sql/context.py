@@ -54,32 +54,27 @@ class Ctes(NamedTuple):
     materialized: bool | None = None
     recursive: bool = False
 
+    def and_outer(self) -> Iterator[Ctes]:
+        """All in reach, from the inside out."""
+        cell: Ctes | None = self
+        while cell is not None:
+            yield cell
+            cell = cell.outer
+
     def find(self, name: str) -> Ctes | None:
         wanted = name.lower()
-        cell: Ctes | None = self
-        while cell is not None and cell.name.lower() != wanted:
-            cell = cell.outer
-        return cell
+        return next((cell for cell in self.and_outer() if cell.name.lower() == wanted), None)
 
     def is_inside(self, binder: ExpressionBinder) -> bool:
         """Whether the WITH stands in a subquery of the clause of `binder`."""
-        around = self.enclosing
-        while around is not None and around is not binder:
-            around = around.outer
-        return around is not None
+        return self.enclosing is not None and any(each is binder for each in self.enclosing.and_around())
 
 
 class Definition(NamedTuple):
-    """A common table expression that was bound, and the number of its spool."""
+    """A common table expression that was bound, and the number of its spool. A recursive one is inside itself what it starts
+    from: of the rows that came last only the columns are known."""
 
     cte: Ctes
-    bound: Bound
-    spool: int
-
-
-class WorkingTable(NamedTuple):
-    """What a recursive common table expression is inside itself: the rows that came last."""
-
     bound: Bound
     spool: int
 
@@ -124,7 +119,7 @@ class Context:
         self.shapes: dict[Any, Tree] = {}
         self.definitions: dict[int, Definition] = {}
         self.durations: dict[ColumnId, ColumnId] = {}  # a difference of timestamps, and the column of its microseconds
-        self.working: dict[int, WorkingTable] = {}
+        self.working: dict[int, Definition] = {}
         self.read: set[int] = set()
         self.untyped: set[ColumnId] = set()
         self._blocks = self._unnamed = self._levels = self._spools = 0

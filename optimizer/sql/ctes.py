@@ -18,7 +18,7 @@ from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.spools import CteReference, Recursion, Spool, SpoolColumn
 from optimizer.algebra.trees import Tree
-from optimizer.sql.context import Bound, Context, Ctes, Definition, WorkingTable
+from optimizer.sql.context import Bound, Context, Ctes, Definition
 from optimizer.sql.set_operations import cast_outputs
 
 
@@ -26,10 +26,7 @@ def bind_reference(context: Context, cte: Ctes, node: Any) -> Bound:
     """The rows of a common table expression for the reference `node` to it."""
     from optimizer.sql.query import bind_query  # a query refers to expressions, which contain queries
 
-    working = context.working.get(id(cte))
-    if working is not None:
-        return read(context, cte, working.bound, working.spool)
-    definition = context.definitions.get(id(cte))
+    definition = context.working.get(id(cte)) or context.definitions.get(id(cte))
     if definition is None:
         with context.inside(cte.enclosing):
             bound = _recursive(context, cte) if cte.recursive else bind_query(context, cte.body, cte.outer)
@@ -68,7 +65,7 @@ def _recursive(context: Context, cte: Ctes) -> Bound:
     start = Bound(Tree(Project(tuple(items)), (bound.tree,)), _outputs(bound, first))
     itself = Ctes(cte.name, body, cte.columns, within, cte.enclosing)
     spool = context.new_spool()
-    context.working[id(itself)] = WorkingTable(start, spool)
+    context.working[id(itself)] = Definition(itself, start, spool)
     context.read.add(spool)
     step = bind_query(context, body.expression, itself, operand=True)
     del context.working[id(itself)]

@@ -29,7 +29,7 @@ from optimizer.sql import (
     windows,
 )
 from optimizer.sql.coerce import Operand, bare, convert, meet, negated, truth
-from optimizer.sql.instead import INSTEAD
+from optimizer.sql.instead import FUNCTIONS_PAGE, INSTEAD
 from optimizer.sql.literals import DoesNotFit, number_literal
 from optimizer.sql.rows import row_items
 from optimizer.sql.scope import Scope, unknown
@@ -138,29 +138,25 @@ class ExpressionBinder:
 
     def column(self, node: Any) -> Scalar:
         """What the name of an AST column means: a column or alias here, else of the nearest query around that has one."""
-        scalar = self._here(node)
-        if scalar is not None:
-            return scalar
-        outer = self.outer
-        while outer is not None:
-            scalar = outer._here(node, from_inside=True)
+        for binder in self.and_around():
+            scalar = binder._here(node, from_inside=binder is not self)
             if scalar is not None:
-                return outer.seen_from_inside(scalar, node)
-            outer = outer.outer
-        around = list(self._and_around())
+                return scalar if binder is self else binder.seen_from_inside(scalar, node)
+        around = list(self.and_around())
         relations = [relation for binder in around for relation in binder.scope.relations]
         raise unknown(self.source, relations, [alias for binder in around for alias in binder.aliases], node)
 
     def refuse_field(self, node: Any) -> NoReturn:
         """Of `a.b.c`: a field of the column `a.b`, if there is one that has fields."""
         table, name = node.args["db"].name, node.args["table"].name
-        meant = [scalar for binder in self._and_around() for scalar in binder.scope.lookup(table, name)]
+        meant = [scalar for binder in self.and_around() for scalar in binder.scope.lookup(table, name)]
         if meant and is_opaque(meant[0].type):
             raise self.source.unsupported(f'"{node.sql()}", a field of a column of type {type_name(meant[0].type)},', node)
         hint = f'the column "{table}.{name}" has no fields' if meant else "write column or table.column"
         raise self.source.error(f'unknown column "{node.sql()}"', node, hint)
 
-    def _and_around(self) -> Iterator[ExpressionBinder]:
+    def and_around(self) -> Iterator[ExpressionBinder]:
+        """This binder and those around it, from the inside out."""
         binder: ExpressionBinder | None = self
         while binder is not None:
             yield binder
@@ -232,7 +228,7 @@ class ExpressionBinder:
         """None: it is over another aggregate of the query it would belong to."""
         if not reads or self.outer is None:
             return self
-        for binder in self._and_around():
+        for binder in self.and_around():
             if reads & column_set(binder.claims.values()):
                 return None
             if reads & binder.scope.columns:
@@ -244,12 +240,9 @@ class ExpressionBinder:
         if kind in _FORMS:
             form, hint = _FORMS[kind]
             return self.source.unsupported(form, node, hint)
-        if isinstance(node, exp.AggFunc):
-            name = self.source.function_name(node)
-            return self.source.unsupported(f"the aggregate {name}", node, INSTEAD.get(name, calls.known_functions()))
         if isinstance(node, exp.Func):
-            name = self.source.function_name(node)
-            return self.source.unsupported(f"the function {name}", node, INSTEAD.get(name, calls.known_functions()))
+            name, what = self.source.function_name(node), "aggregate" if isinstance(node, exp.AggFunc) else "function"
+            return self.source.unsupported(f"the {what} {name}", node, INSTEAD.get(name, FUNCTIONS_PAGE))
         return self.source.unsupported(form_name(node), node)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from optimizer.algebra.building import passed_all
+from optimizer.algebra.building import passed_all, reference
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.logical import Project, ProjectItem, Scan, ScanColumn, ScanForeignKey
 from optimizer.algebra.query import OutputColumn
@@ -173,23 +173,21 @@ def _table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
     if isinstance(node.this, exp.Values):  # VALUES at the start of a join in parentheses
         source.only(node, "this", "alias", "joins")
         item = _aliased(context, node, bind_values(context, node.this, ctes))
-        return _joined(context, item, node.args.get("joins") or [], ctes)
-    if isinstance(node.this, exp.Anonymous) and node.this.name.lower() in SERIES:
+    elif isinstance(node.this, exp.Anonymous) and node.this.name.lower() in SERIES:
         source.only(node, "this", "alias", "joins")
         item = _aliased(context, node, bind_series(context, node.this), node.this.name.lower())
-        return _joined(context, item, node.args.get("joins") or [], ctes)
-    if not isinstance(node.this, exp.Identifier):
+    elif not isinstance(node.this, exp.Identifier):
         raise source.unsupported("a table function", node, "read a table of the dataset")
-    source.only(node, "this", "alias", "db", "catalog", "joins")
-    name = node.name
-    cte = ctes.find(name) if ctes is not None and node.args.get("db") is None else None
-    if cte is not None:
-        bound = _told_apart_columns(context, bind_reference(context, cte, node))
-        relation = _relation(context, cte.name, bound, cte.columns)
-        item = FromItem(bound.tree, Scope((relation,), order=bound.order))
-        item = _renamed(context, node, item) if node.args.get("alias") is not None else item
     else:
-        item = _scan(context, node, _stored_table(context, node, name, ctes))
+        source.only(node, "this", "alias", "db", "catalog", "joins")
+        cte = ctes.find(node.name) if ctes is not None and node.args.get("db") is None else None
+        if cte is None:
+            item = _scan(context, node, _stored_table(context, node, node.name, ctes))
+        else:
+            bound = _told_apart_columns(context, bind_reference(context, cte, node))
+            relation = _relation(context, cte.name, bound, cte.columns)
+            item = FromItem(bound.tree, Scope((relation,), order=bound.order))
+            item = _renamed(context, node, item) if node.args.get("alias") is not None else item
     return _joined(context, item, node.args.get("joins") or [], ctes)
 
 
@@ -200,11 +198,7 @@ def _stored_table(context: Context, node: Any, name: str, ctes: Ctes | None) -> 
         return table
     if schema is not None:
         raise context.source.error(f'unknown table "{node.sql()}"', node, "tables have no schema name")
-    known = list(context.catalog.tables)
-    cell = ctes
-    while cell is not None:
-        known.append(cell.name)
-        cell = cell.outer
+    known = [*context.catalog.tables, *(cte.name for cte in (ctes.and_outer() if ctes is not None else ()))]
     hint = f"the tables are {listing(known, 8)}" if known else "the dataset has no tables"
     hint += did_you_mean(name, known)
     beside = next((file for file in context.catalog.passed_over if file.lower().startswith(f"{name.lower()}.")), None)
@@ -248,7 +242,7 @@ def _told_apart_columns(context: Context, bound: Bound) -> Bound:
     copies: dict[int, ProjectItem] = {}
     for place, output in enumerate(bound.outputs):
         if output.id in seen:
-            scalar = ColumnRef(output.id, context.columns[output.id].type)
+            scalar = reference(output.id, context.columns)
             copies[place] = ProjectItem(context.compute(output.name, scalar, bound.tree.props.not_null), scalar)
             duration = context.duration(output.id, bound.tree)
             if duration is not None:
@@ -269,7 +263,7 @@ def _relation(context: Context, alias: str, bound: Bound, given: tuple[Any, ...]
     def scalar(place: int) -> Scalar:
         duration = context.duration(ids[place], bound.tree)
         if duration is None:
-            return ColumnRef(ids[place], context.columns[ids[place]].type)
+            return reference(ids[place], context.columns)
         return Call("to_interval", (ColumnRef(duration, INT64),), INTERVAL)  # with which one can compute
 
     return Relation(alias, names, scalar)

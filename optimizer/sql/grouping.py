@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId, column_ids, column_set, union
 from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingKey, GroupingSets, Project, ProjectItem
 from optimizer.algebra.scalar_trees import parts_of
@@ -67,7 +68,7 @@ class Grouping:
             self._number = context.columns.new("grouping_set", INT64, False).id
             self.tree = self._grouping_sets(tree, tuple(items), self._number)
             return
-        unique = unique_columns(self._columns[key] for key in by.keys)
+        unique = tuple(dict.fromkeys(self._columns[key] for key in by.keys))
         if not unique and not items:  # HAVING alone: one row over any input, and a row has to have a column
             call = AggregateCall("count", (), False, None, INT64)
             items.append(AggregateItem(context.columns.new("count", INT64, False).id, call))
@@ -100,9 +101,8 @@ class Grouping:
         if not computed:
             return tree
         needed |= union(call.columns for call in calls)
-        columns = self._context.columns
-        passed = [ProjectItem(id, ColumnRef(id, columns[id].type)) for id in column_ids(needed & self._inputs)]
-        return Tree(Project((*passed, *computed)), (tree,))
+        kept = passed(column_ids(needed & self._inputs), self._context.columns)
+        return Tree(Project((*kept, *computed)), (tree,))
 
     def over_groups(self, scalar: Scalar, refs: Mapping[ColumnId, Any]) -> Scalar:
         """`scalar` over the columns of the Aggregate; `refs` says where a column was written, for the error."""
@@ -158,7 +158,3 @@ class Grouping:
             (InList(number, tuple(Literal(p, INT64) for p in positions[value])), Literal(value, INT64)) for value in picked
         ]
         return Case(tuple(branches), Literal(rest, INT64), INT64)
-
-
-def unique_columns(ids: Iterable[ColumnId]) -> tuple[ColumnId, ...]:
-    return tuple(dict.fromkeys(ids))

@@ -12,8 +12,8 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter
 from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalar_trees import rewrite
-from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate, Scalar
+from optimizer.algebra.scalar_trees import as_outer
+from optimizer.algebra.scalars import Call, Predicate, Scalar
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.trees import Tree
 from optimizer.sql.coerce import Operand
@@ -66,11 +66,7 @@ def _tree(context: Context, kind: JoinKind, predicate: Predicate, left: FromItem
         )
     if not any(has_subquery(conjunct) for conjunct in predicate):
         return Tree(Apply(kind, predicate), (left.tree, right.tree))
-    columns = left.tree.columns
-    inside = conjunction(
-        rewrite(s, lambda p: OuterRef(p.id, p.type) if isinstance(p, ColumnRef) and columns >> p.id & 1 else None)
-        for s in predicate
-    )
+    inside = conjunction(as_outer(s, left.tree.columns) for s in predicate)
     return Tree(Apply(kind, ()), (left.tree, Tree(Filter(inside), (right.tree,))))
 
 

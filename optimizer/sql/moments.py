@@ -20,12 +20,13 @@ from optimizer.sql.coerce import Operand, convert
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
+Handler = Callable[["ExpressionBinder", Any], Scalar]
 _START, _THOUSAND = Literal(datetime(1970, 1, 1), TIMESTAMP), Literal(1000, INT64)
 
 
-def _epoch(binder: ExpressionBinder, node: Any) -> Scalar:
-    (moment,) = arguments(binder, node, "epoch", 1)
-    return dates.extract(binder, "epoch", moment, node)
+def part(name: str, extracted: str) -> Handler:
+    """A function of one moment that gives a part of it."""
+    return lambda binder, node: dates.extract(binder, extracted, arguments(binder, node, name, 1)[0], node)
 
 
 def _epoch_ms(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -76,8 +77,8 @@ def _time_bucket(binder: ExpressionBinder, node: Any) -> Scalar:
     return convert(binder.source, Operand(call, node), DATE if all(is_date(each.type) for each in operands) else TIMESTAMP)
 
 
-NAMED: dict[str, Callable[[ExpressionBinder, Any], Scalar]] = {
-    "epoch": _epoch,
+NAMED: dict[str, Handler] = {
+    "epoch": part("epoch", "epoch"),
     "epoch_ms": _epoch_ms,
     "epoch_us": _epoch_us,
     "epoch_ns": _epoch_ns,

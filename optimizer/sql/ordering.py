@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from optimizer.algebra.building import numbered, passed, reference
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.logical import Filter, Limit, Project, ProjectItem, Window, WindowItem
 from optimizer.algebra.predicates import compare
@@ -42,12 +43,8 @@ def output_position(source: Source, node: Any, outputs: int, clause: str) -> int
     """The 0-based output column that a whole number in ORDER BY or GROUP BY names; None when `node` is no constant."""
     negative = isinstance(node, exp.Neg)
     literal = bare(node.this) if negative else node
-    if isinstance(literal, exp.Null) or (isinstance(literal, exp.Literal) and not literal.this.isdigit()):
-        if clause == "GROUP BY":
-            return None
-        raise source.error("ORDER BY a constant has no effect", node, "order by a column, an expression or a position")
-    if not isinstance(literal, exp.Literal) or literal.is_string:
-        if isinstance(literal, exp.Literal) and clause == "ORDER BY":
+    if not isinstance(literal, exp.Literal) or literal.is_string or not literal.this.isdigit():
+        if isinstance(literal, exp.Literal | exp.Null) and clause == "ORDER BY":
             raise source.error("ORDER BY a constant has no effect", node, "order by a column, an expression or a position")
         return None
     position = int(literal.this) if len(literal.this) < 10 else 1 << 31
@@ -93,9 +90,8 @@ def order_by_outputs(context: Context, clause: Any, bound: Bound) -> Bound:
         keys.append(SortKey(id, descending, nulls_first))
     tree = bound.tree
     if computed:
-        ids = dict.fromkeys(o.id for o in outputs)
-        passed = [ProjectItem(id, ColumnRef(id, context.columns[id].type)) for id in ids]
-        tree = Tree(Project((*passed, *computed)), (tree,))
+        kept = passed(dict.fromkeys(o.id for o in outputs), context.columns)
+        tree = Tree(Project((*kept, *computed)), (tree,))
     return bound._replace(tree=tree, order=collation(keys))
 
 
@@ -120,7 +116,7 @@ def _over_outputs(context: Context, node: Any, outputs: Sequence[OutputColumn]) 
     from optimizer.sql.expressions import ExpressionBinder  # expressions have window functions, which have an ORDER BY
     from optimizer.sql.windows import refuse_windows
 
-    references = [ColumnRef(o.id, context.columns[o.id].type) for o in outputs]
+    references = [reference(o.id, context.columns) for o in outputs]
     relation = Relation("", tuple(o.name for o in outputs), references.__getitem__)
     scalar = ExpressionBinder(context, Scope((relation,)), "ORDER BY").bind(node)
     refuse_windows(context.source, [scalar], "ORDER BY of a set operation", node)
@@ -158,15 +154,13 @@ def limited(context: Context, node: Any, bound: Bound, ctes: Ctes | None) -> Bou
 def _limited_by_number(context: Context, bound: Bound, count: Scalar | None, offset: Scalar) -> Bound:
     """The rows whose number, counted from 1 in the order of the query, lies between numbers that only running the query
     tells. NULL: no limit, or nothing to skip; a negative number is taken as 0."""
-    number = context.columns.new("row_number", INT64, False).id
-    call = WindowCall("row_number", (), False, None, False, None, INT64)
-    numbered = Tree(Window((), bound.order, (WindowItem(number, call),)), (bound.tree,))
+    tree, number = numbered(bound.tree, (), bound.order, context.columns)
     skipped = Call("greatest", (offset, Literal(0, INT64)), INT64)  # of which a NULL is no part
-    past = Call("-", (ColumnRef(number, INT64), skipped), INT64)
+    past = Call("-", (number, skipped), INT64)
     conjuncts = [compare(">", past, Literal(0, INT64))]
     if count is not None:
         conjuncts.append(compare("<=", past, Call("coalesce", (count, Literal(_MOST_ROWS, INT64)), INT64)))
-    return bound._replace(tree=Tree(Filter(tuple(conjuncts)), (numbered,)))
+    return bound._replace(tree=Tree(Filter(tuple(conjuncts)), (tree,)))
 
 
 def _share(context: Context, node: Any, bound: Bound) -> tuple[Bound, Scalar]:

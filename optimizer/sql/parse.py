@@ -233,14 +233,14 @@ def parse(sql: str) -> tuple[Any, Source]:
     check_precedence(source, tokens)
     parser = _Parser(dialect=DIALECT)
     try:
-        trees = [tree for tree in parser.parse(tokens, sql) if tree is not None]
+        parsed = parser.parse(tokens, sql)
     except ParseError as error:
         raise _syntax_error(sql, parser, str(error)) from None
     except (ValueError, TypeError, AttributeError, LookupError) as error:  # sqlglot trips over some malformed texts
         parser.failed_at, parser.failed_previous = parser._curr, parser._prev
         raise _syntax_error(sql, parser, "") from error
     check_closed(source, tokens)
-    trees = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]  # a comment after the last ;
+    trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]  # a comment after the last ;
     if len(trees) != 1:
         second = next((t for t in tokens if t.token_type is TokenType.SEMICOLON), tokens[-1])
         raise SqlError("more than one statement", sql, second.start, second.end + 1, "give one query at a time")

@@ -149,12 +149,17 @@ def unknown(source: Source, relations: Sequence[Relation], aliases: Sequence[str
         fields = [s for r in relations for n, s in r.columns if n.lower() == table.lower()]
         if fields and is_opaque(fields[0].type):
             return source.unsupported(f'"{table}.{name}", a field of a column of type {type_name(fields[0].type)},', node)
-        known = [r.alias for r in relations]
-        hint = f"FROM has {listing(known)}" if known else "there is no FROM clause"
-        return source.error(f'unknown table "{table}"', node.args["table"], hint + did_you_mean(table, known))
+        return unknown_table(source, relations, node.args["table"])
     if table is None and any(r.key == name.lower() for r in relations):
         return source.unsupported(f'"{name}", a table as a value,', node, f"write its columns: {name}.*, or {name}.column")
     return source.error(f'unknown column "{name}"', node.this, _what_exists(named, name, aliases))
+
+
+def unknown_table(source: Source, relations: Sequence[Relation], node: Any) -> Exception:
+    """The error for the name of a table, the identifier `node`, that FROM does not have."""
+    known = [r.alias for r in relations]
+    hint = f"FROM has {listing(known)}" if known else "there is no FROM clause"
+    return source.error(f'unknown table "{node.name}"', node, hint + did_you_mean(node.name, known))
 
 
 def _what_exists(relations: Sequence[Relation], name: str, aliases: Sequence[str]) -> str:

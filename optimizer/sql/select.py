@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from sqlglot import exp
 
-from optimizer.algebra.building import reference
+from optimizer.algebra.building import filtered, numbered, reference
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Filter, Project, ProjectItem, Window, WindowItem
+from optimizer.algebra.logical import Aggregate, Filter, Project, ProjectItem
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.query import OutputColumn
-from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, Scalar, WindowCall
+from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, Scalar
 from optimizer.algebra.subqueries import Subquery
 from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree
@@ -29,7 +29,7 @@ from optimizer.sql.coerce import bare, settle_nulls
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.expressions import ExpressionBinder
 from optimizer.sql.from_clause import bind_from
-from optimizer.sql.grouping import Grouping, aggregate_calls, has_aggregate, unique_columns
+from optimizer.sql.grouping import Grouping, aggregate_calls, has_aggregate
 from optimizer.sql.grouping_call import has_grouping_call
 from optimizer.sql.grouping_elements import GroupBy, group_by
 from optimizer.sql.names import output_name, short_name
@@ -56,10 +56,9 @@ class Item(NamedTuple):
 
 
 class SortTerm(NamedTuple):
-    """One term of ORDER BY: an output column by position, or an expression."""
+    """One term of ORDER BY: `by` an output column, told by position, or by an expression."""
 
-    output: int | None
-    scalar: Scalar | None
+    by: int | Scalar
     descending: bool
     nulls_first: bool
     node: Any
@@ -80,7 +79,7 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
         binder = ExpressionBinder(context, scope, "WHERE", aliases=block.aliases_before_unnest(), claims=block.claims)
         predicate = conjunction([binder.truth(node.args["where"].this)])
         refuse_windows(source, predicate, "WHERE", node.args["where"].this)
-        tree = Tree(Filter(predicate), (tree,)) if predicate else tree
+        tree = filtered(predicate, tree)
     if block.unnest is not None:
         tree = block.unnest.rows(tree)
     terms, distinct = block.bind_order(node.args.get("order")), node.args.get("distinct")
@@ -179,15 +178,14 @@ class _Block:
             return terms
         for node, descending, nulls_first in sort_terms(self.context.source, clause):
             if is_all(node):
-                terms += [SortTerm(i, None, descending, nulls_first, node) for i in range(len(self.items))]
+                terms += [SortTerm(i, descending, nulls_first, node) for i in range(len(self.items))]
                 continue
             terms.append(self._term(node, descending, nulls_first))
         return terms
 
     def order_of_rows(self) -> list[SortTerm]:
         """The ORDER BY of the derived table whose rows these are."""
-        types = self.context.columns
-        return [SortTerm(None, ColumnRef(key.column, types[key.column].type), *key[1:], None) for key in self.scope.order]
+        return [SortTerm(reference(key.column, self.context.columns), *key[1:], None) for key in self.scope.order]
 
     def bind_distinct_on(self, clause: Any) -> list[SortTerm]:
         """The expressions of DISTINCT ON (...), read as those of ORDER BY are."""
@@ -198,10 +196,8 @@ class _Block:
         position = output_position(self.context.source, node, len(self.items), "ORDER BY")
         if position is None:
             position = self._named_item(node)
-        scalar = None
-        if position is None:
-            scalar = self._binder("ORDER BY").bind(node)
-        return SortTerm(position, scalar, descending, nulls_first, node)
+        by = self._binder("ORDER BY").bind(node) if position is None else position
+        return SortTerm(by, descending, nulls_first, node)
 
     def _named_item(self, node: Any) -> int | None:
         """The item a bare name means: the last alias, else the item that is a column of that name, where there is but one."""
@@ -232,18 +228,14 @@ class _Block:
             condition = self._binder("HAVING", prefer=keys.__contains__).truth(having.this)
             refuse_windows(source, [condition], "HAVING", having.this)
             scalars.append(condition)
-        names = {i.scalar: i.label for i in reversed(self.items) if i.label is not None}
+        names = self._labels()
         for scalar in by.keys:
             names.setdefault(scalar, short_name(scalar))
         grouping = Grouping(context, tree, by, scalars, names, self.claims)
         tree = grouping.tree
         if condition is not None:
-            predicate = conjunction([grouping.over_groups(condition, self.refs)])
-            tree = Tree(Filter(predicate), (tree,)) if predicate else tree
-        self.items = [i._replace(scalar=grouping.over_groups(i.scalar, self.refs)) for i in self.items]
-        if self.qualify is not None:
-            self.qualify = grouping.over_groups(self.qualify, self.refs)
-        return tree, [t if t.scalar is None else t._replace(scalar=grouping.over_groups(t.scalar, self.refs)) for t in terms]
+            tree = filtered(conjunction([grouping.over_groups(condition, self.refs)]), tree)
+        return tree, self._changed(terms, lambda scalar: grouping.over_groups(scalar, self.refs))
 
     def _group_by(self, clause: Any) -> GroupBy:
         """The grouping sets; ALL is one of every item that reads a column and has no aggregates, if there is one."""
@@ -293,23 +285,28 @@ class _Block:
 
     def _scalars(self, terms: list[SortTerm]) -> list[Scalar]:
         """All scalars over the rows after grouping: items, sort terms, QUALIFY."""
-        found = [i.scalar for i in self.items] + [t.scalar for t in terms if t.scalar is not None]
+        found = [i.scalar for i in self.items] + [t.by for t in terms if isinstance(t.by, Scalar)]
         return found if self.qualify is None else [*found, self.qualify]
+
+    def _changed(self, terms: list[SortTerm], change: Callable[[Scalar], Scalar]) -> list[SortTerm]:
+        """The sort terms with `change` made to all those scalars, in their order."""
+        self.items = [i._replace(scalar=change(i.scalar)) for i in self.items]
+        terms = [t._replace(by=change(t.by)) if isinstance(t.by, Scalar) else t for t in terms]
+        self.qualify = None if self.qualify is None else change(self.qualify)
+        return terms
+
+    def _labels(self) -> dict[Scalar, str]:
+        """Names of computed columns; of two items with one value the first is meant."""
+        return {i.scalar: i.label for i in reversed(self.items) if i.label is not None}
 
     def place_windows(self, tree: Tree, node: Any, terms: list[SortTerm]) -> tuple[Tree, list[SortTerm]]:
         """Windows, which see groups if there are any, then QUALIFY; afterwards items and sort terms are over their columns."""
         scalars = self._scalars(terms)
         if not window_expressions(scalars):
             return tree, terms
-        names = {i.scalar: i.label for i in reversed(self.items) if i.label is not None}
-        windows = Windows(self.context, tree, scalars, names)
-        self.items = [i._replace(scalar=windows.over_windows(i.scalar)) for i in self.items]
-        terms = [t if t.scalar is None else t._replace(scalar=windows.over_windows(t.scalar)) for t in terms]
-        tree = windows.tree
-        if self.qualify is not None:
-            predicate = conjunction([windows.over_windows(self.qualify)])
-            tree = Tree(Filter(predicate), (tree,)) if predicate else tree
-        return tree, terms
+        windows = Windows(self.context, tree, scalars, self._labels())
+        terms = self._changed(terms, windows.over_windows)
+        return filtered(conjunction([self.qualify]) if self.qualify is not None else (), windows.tree), terms
 
     def project(self, tree: Tree, terms: list[SortTerm]) -> Bound:
         """The outputs, and the columns sorted by that are not among them, over `tree`."""
@@ -328,7 +325,7 @@ class _Block:
                 self.context.untyped.add(id)
         keys = []
         for term in terms:
-            id = outputs[term.output].id if term.output is not None else shelf.column(_some(term.scalar), None)
+            id = outputs[term.by].id if isinstance(term.by, int) else shelf.column(term.by, None)
             keys.append(SortKey(id, term.descending, term.nulls_first))
         return Bound(shelf.tree(), tuple(outputs)), keys
 
@@ -337,29 +334,26 @@ class _Block:
         bound, keys = self._projected(tree, [*on, *terms])
         partition = tuple(sorted({key.column for key in keys[: len(on)]}))
         order = collation(keys[len(on) :])
-        number = self.context.columns.new("row_number", INT64, False).id
-        call = WindowCall("row_number", (), False, None, False, None, INT64)
         within = tuple(key for key in order if key.column not in partition)
-        numbered = Tree(Window(partition, within, (WindowItem(number, call),)), (bound.tree,))
-        first = compare("=", ColumnRef(number, INT64), Literal(1, INT64))
-        return Bound(Tree(Filter((first,)), (numbered,)), bound.outputs, order)
+        tree, number = numbered(bound.tree, partition, within, self.context.columns)
+        return Bound(Tree(Filter((compare("=", number, Literal(1, INT64)),)), (tree,)), bound.outputs, order)
 
     def project_distinct(self, tree: Tree, terms: list[SortTerm]) -> Bound:
         """SELECT DISTINCT: sort terms may use the outputs only, as other values are not the same in all duplicates; any values
         where there are none."""
         items = self.items
         selected = column_set(i.scalar.id for i in items if isinstance(i.scalar, ColumnRef))
-        if any(term.output is None for term in terms) and tree.props.unique_on(selected):
+        if any(isinstance(term.by, Scalar) for term in terms) and tree.props.unique_on(selected):
             return self.project(tree, terms)
         self.items = [i._replace(scalar=_key(i.scalar)) for i in items]
         plain = self.project(tree, [])
         inputs = tree.columns | plain.tree.columns
-        ids = unique_columns(o.id for o in plain.outputs)
+        ids = tuple(dict.fromkeys(o.id for o in plain.outputs))
         tree = Tree(Aggregate(ids, ()), (plain.tree,))
         values = {i.scalar: o.id for i, o in zip(self.items, plain.outputs, strict=True)}
         shelf = _Shelf(self.context, tree)
         for id in ids:
-            shelf.column(ColumnRef(id, self.context.columns[id].type), None)
+            shelf.column(reference(id, self.context.columns), None)
         outputs = tuple(
             o
             if item.scalar is key.scalar
@@ -368,10 +362,10 @@ class _Block:
         )
         keys: list[SortKey] = []
         for term in terms:
-            if term.output is not None:
-                id = outputs[term.output].id
+            if isinstance(term.by, int):
+                id = outputs[term.by].id
             else:
-                scalar = _over_outputs(_some(term.scalar), values, inputs)
+                scalar = _over_outputs(term.by, values, inputs)
                 if scalar.columns & inputs & ~column_set(ids):
                     raise self.context.source.error(
                         "ORDER BY of SELECT DISTINCT takes expressions of the select list only",
@@ -429,11 +423,6 @@ class _Shelf:
         if all(isinstance(item.value, ColumnRef) for item in items):
             return self._below
         return Tree(Project(items), (self._below,))
-
-
-def _some(scalar: Scalar | None) -> Scalar:
-    assert scalar is not None, "a sort term is a position or an expression"
-    return scalar
 
 
 def _over_outputs(scalar: Scalar, values: dict[Scalar, ColumnId], inputs: ColumnSet) -> Scalar:

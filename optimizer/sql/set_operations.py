@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem, SetOp
@@ -81,7 +82,7 @@ def _by_name(context: Context, both: tuple[Bound, Bound], node: Any) -> list[Bou
         names |= {key: o.name for key, o in zip(own, bound.outputs, strict=True) if key not in names}
     for bound in both:
         ids = {o.name.lower(): o.id for o in bound.outputs}
-        items = [ProjectItem(id, ColumnRef(id, context.columns[id].type)) for id in dict.fromkeys(ids.values())]
+        items = [*passed(dict.fromkeys(ids.values()), context.columns)]
         for key in [key for key in names if key not in ids]:
             ids[key] = context.columns.new(names[key], pa.null(), True).id
             items.append(ProjectItem(ids[key], Literal(None, pa.null())))

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.scalars import Scalar
-from optimizer.sql.scope import Scope
+from optimizer.sql.scope import Scope, unknown_table
 from optimizer.sql.source import Source, did_you_mean, listing
 
 
@@ -40,9 +40,7 @@ def expand_star(
         table = node.args["table"]
         relation = scope.relation(table.name)
         if relation is None:
-            known = [r.alias for r in scope.relations]
-            hint = f"FROM has {listing(known)}" if known else "there is no FROM clause"
-            raise source.error(f'unknown table "{table.name}"', table, hint + did_you_mean(table.name, known))
+            raise unknown_table(source, scope.relations, table)
         columns = [StarColumn(*column) for column in relation.columns]
     else:
         if not scope.relations:

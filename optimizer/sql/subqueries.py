@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId, ColumnSet
 from optimizer.algebra.functions import NEGATED
 from optimizer.algebra.rebuild import map_tree_scalars
 from optimizer.algebra.scalar_trees import bound_to
-from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar
+from optimizer.algebra.scalars import OuterRef, Scalar
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
 from optimizer.errors import many
 from optimizer.sql.coerce import Operand, bare, meet, negated
@@ -91,7 +92,7 @@ def compared_with_any(binder: ExpressionBinder, function: str, left: Any, query:
     operands = [binder.operand(left)] if items is None else binder.operands(items)
     bound = _bound(binder, query)
     _check_width(binder, bound, len(operands), query)
-    refs = [ColumnRef(o.id, binder.context.columns[o.id].type) for o in bound.outputs]
+    refs = (reference(o.id, binder.context.columns) for o in bound.outputs)
     columns = [Operand(binder.context.bare_null(ref), query) for ref in refs]
     if len(operands) > 1 and function in ROW_ORDERINGS:
         for operand in operands:

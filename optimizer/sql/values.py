@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from optimizer.algebra.columns import DataType
+from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.evaluate_dates import as_timestamp, date_add
 from optimizer.algebra.logical import Values
@@ -45,21 +45,15 @@ def bind_values(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
         if not cells or (rows and len(cells) != len(rows[0])):
             raise source.error(f"VALUES rows must all have the same length; this one has {len(cells)}", row)
         rows.append(binder.operands(cells))
-    columns: list[tuple[Scalar, ...]] = []
-    bare: list[int] = []
+    ids: list[ColumnId] = []
+    columns: list[list[Scalar]] = []
     for cells in zip(*rows, strict=True):
         untyped = all(pa.types.is_null(c.type) for c in cells)
+        values = [c.scalar for c in cells] if untyped and operand else meet(source, cells, "VALUES cannot mix")[0]
+        ids.append(context.columns.new(f"col{len(ids)}", values[0].type, not all(is_not_null(v, 0) for v in values)).id)
+        columns.append(values)
         if untyped and not operand:
-            bare.append(len(columns))
-        if untyped and operand:
-            columns.append(tuple(c.scalar for c in cells))
-        else:
-            columns.append(tuple(meet(source, cells, "VALUES cannot mix")[0]))
-    ids = []
-    for i, values in enumerate(columns):
-        nullable = not all(is_not_null(v, 0) for v in values)
-        ids.append(context.columns.new(f"col{i}", values[0].type, nullable).id)
-    context.untyped.update(ids[i] for i in bare)
+            context.untyped.add(ids[-1])
     types = tuple(values[0].type for values in columns)
     tree = Tree(Values(tuple(ids), types, tuple(zip(*columns, strict=True))))
     return Bound(tree, tuple(OutputColumn(f"col{i}", id) for i, id in enumerate(ids)))

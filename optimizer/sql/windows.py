@@ -14,7 +14,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, WINDOW_FUNCTIONS
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
+from optimizer.algebra.building import passed_all
+from optimizer.algebra.columns import ColumnId, ColumnSet
 from optimizer.algebra.flags import WINDOW
 from optimizer.algebra.logical import Project, ProjectItem, Window, WindowItem
 from optimizer.algebra.scalar_trees import parts_of, rewrite, walk
@@ -27,6 +28,7 @@ from optimizer.sql.aggregates import bound_call, named_aggregate, ordered_rows
 from optimizer.sql.arithmetic import integer_argument
 from optimizer.sql.coerce import convert
 from optimizer.sql.context import Context
+from optimizer.sql.instead import FUNCTIONS_PAGE
 from optimizer.sql.ordering import sort_terms
 from optimizer.sql.source import Source
 from optimizer.sql.window_frames import bind_frame, has_range_offset
@@ -181,7 +183,7 @@ def _as_picked(node: Any) -> Any:
 
 def _unknown(binder: ExpressionBinder, node: Any) -> Exception:
     what = f"the window function {binder.source.function_name(node)}"
-    return binder.source.unsupported(what, node, "docs/functions.md lists the functions there are")
+    return binder.source.unsupported(what, node, FUNCTIONS_PAGE)
 
 
 def _ranked_or_picked(binder: ExpressionBinder, name: str, node: Any, ignore_nulls: bool) -> WindowCall:
@@ -262,8 +264,7 @@ class Windows:
                 self._each_use.setdefault(use, []).append(id)
             groups.setdefault((partition, order), []).append(WindowItem(id, call))
         if self._computed:
-            passed = [ProjectItem(id, ColumnRef(id, context.columns[id].type)) for id in column_ids(tree.columns)]
-            tree = Tree(Project((*passed, *self._computed)), (tree,))
+            tree = Tree(Project((*passed_all(tree, context.columns), *self._computed)), (tree,))
         for (partition, order), items in _stacked(groups):
             tree = Tree(Window(partition, order, tuple(items)), (tree,))
         self.tree = tree
