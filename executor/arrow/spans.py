@@ -12,8 +12,7 @@ from executor.arrow.decimals import with_nulls
 from executor.arrow.distinct import Value, as_array
 from executor.arrow.intervals import LAYOUT
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.evaluate_dates import DAY
-from optimizer.algebra.evaluate_more import MICROSECONDS, MONTHS
+from optimizer.algebra.evaluate_dates import DAY, MICROSECONDS, MONTHS
 
 
 def since_1970(count: Callable[[np.ndarray], np.ndarray], moment: Value, rows: int, type: DataType) -> pa.Array:

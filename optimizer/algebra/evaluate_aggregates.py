@@ -8,6 +8,7 @@ that is infinite or no number, so do they.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -150,10 +151,7 @@ def regr_r2(y: Doubles, x: Doubles) -> float | None:
 
 def mode(values: Sequence[Any]) -> Any:
     """The value that is there most often; of several the one that comes first."""
-    counts: dict[Any, int] = {}
-    for value in values:
-        key = order_key(value)
-        counts[key] = counts.get(key, 0) + 1
+    counts = Counter(map(order_key, values))
     most = max(counts.values())
     return next(value for value in values if counts[order_key(value)] == most)
 
@@ -208,8 +206,5 @@ def arg_max(values: Sequence[Any], keys: Sequence[Any]) -> Any:
 
 def entropy(values: Sequence[Any]) -> float:
     """In bits, of the distribution of the values."""
-    counts: dict[Any, int] = {}
-    for value in values:
-        counts[order_key(value)] = counts.get(order_key(value), 0) + 1
     n = len(values)
-    return fsum([count / n * math.log2(n / count) for count in counts.values()])
+    return fsum([count / n * math.log2(n / count) for count in Counter(map(order_key, values)).values()])

@@ -18,7 +18,7 @@ import pyarrow as pa
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate_dates import as_timestamp
 from optimizer.algebra.evaluate_numbers import ROUNDING, fit, fit_decimal, round_half_away, to_float32
-from optimizer.algebra.types import is_string
+from optimizer.algebra.types import FALSE_TEXTS, TRUE_TEXTS, is_string
 from optimizer.errors import ExecutionError
 
 _BLANKS = " \t\n\v\f\r"
@@ -30,7 +30,6 @@ _SPECIAL = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _DATE = re.compile(r"([0-9]+)([ /\\-])([0-9]{1,2})\2([0-9]{1,2})(?![0-9])(?! +\([bB][cC]\))")
 _TIME = re.compile(r"0*([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]*))?(?:Z| UTC|[+-][0-9]{2}(?::?[0-9]{2})?)?\s*)?")
 _NOT_PLAIN = b"\\'\""  # in the text of bytes
-_TRUE, _FALSE = frozenset(("true", "t", "yes", "y", "1")), frozenset(("false", "f", "no", "n", "0"))
 
 
 def cast(value: Any, source: DataType, target: DataType) -> Any:
@@ -131,8 +130,8 @@ def from_text(text: str, target: DataType) -> Any:
     t = pa.types
     stripped = text.strip(_BLANKS)
     if t.is_boolean(target):
-        if text.lower() in _TRUE or text.lower() in _FALSE:
-            return text.lower() in _TRUE
+        if text.lower() in (*TRUE_TEXTS, *FALSE_TEXTS):
+            return text.lower() in TRUE_TEXTS
     elif t.is_integer(target) or t.is_decimal(target):
         number = read_exact(text, t.is_integer(target))
         if number is not None and t.is_decimal(target):

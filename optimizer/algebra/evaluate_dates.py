@@ -78,39 +78,32 @@ def interval_times(interval: Any, count: int) -> pa.MonthDayNano:
     return pa.MonthDayNano((months, days, nanoseconds))
 
 
+MICROSECONDS = {
+    "microsecond": 1, "millisecond": 1000, "second": 1_000_000, "minute": 60_000_000,
+    "hour": DAY // 24, "day": DAY, "week": 7 * DAY,
+}  # fmt: skip
+MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200, "millennium": 12_000}
+
+
+def months_since(moment: date) -> int:
+    """Whole months since the beginning of the year 0."""
+    return moment.year * 12 + moment.month - 1
+
+
 def date_trunc(unit: str, value: date | datetime, type: DataType) -> date | datetime:
     """The start of the `unit` that `value` lies in; weeks start on Monday, centuries in a year divisible by 100."""
     moment = as_timestamp(value)
     midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
-    match unit.lower().removesuffix("s"):
-        case "microsecond":
-            start = moment
-        case "millisecond":
-            start = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
-        case "second":
-            start = moment.replace(microsecond=0)
-        case "minute":
-            start = moment.replace(second=0, microsecond=0)
-        case "hour":
-            start = moment.replace(minute=0, second=0, microsecond=0)
-        case "day":
-            start = midnight
-        case "week":
-            start = midnight - timedelta(days=midnight.weekday())
-        case "month":
-            start = midnight.replace(day=1)
-        case "quarter":
-            start = midnight.replace(month=(midnight.month - 1) // 3 * 3 + 1, day=1)
-        case "year":
-            start = midnight.replace(month=1, day=1)
-        case "decade":
-            start = _first_year(midnight, 10)
-        case "century" | "centurie":
-            start = _first_year(midnight, 100)
-        case "millennium" | "millenium":
-            start = _first_year(midnight, 1000)
-        case _:
-            raise ExecutionError(f"date_trunc does not know the unit {unit!r}")
+    unit = unit.lower().removesuffix("s")
+    if unit == "week":
+        start = midnight - timedelta(days=midnight.weekday())
+    elif unit in MICROSECONDS:
+        start = moment - timedelta(microseconds=microseconds_between(moment, midnight) % MICROSECONDS[unit])
+    else:
+        months = months_since(moment) // MONTHS[unit] * MONTHS[unit]
+        if months < 12:
+            raise ExecutionError(f"{midnight.date()} truncated to {MONTHS[unit] // 12} years is before year 1")
+        start = datetime(months // 12, months % 12 + 1, 1)
     return start.date() if pa.types.is_date(type) else start
 
 
@@ -118,17 +111,10 @@ def time_bucket(width: Any, value: datetime, origin: datetime) -> datetime:
     """The start of the stretch of `width`, counted from `origin`, that `value` lies in: whole months, or days and time."""
     try:
         if width.months:
-            month = value.year * 12 + value.month - 1
-            month -= (month - origin.year * 12 - origin.month + 1) % width.months
+            month = months_since(value)
+            month -= (month - months_since(origin)) % width.months
             return datetime(month // 12, month % 12 + 1, 1)
         length = width.days * DAY + width.nanoseconds // 1000
         return value - timedelta(microseconds=microseconds_between(value, origin) % length)
     except (ValueError, OverflowError):
         raise ExecutionError(f"the time_bucket of {value} starts before year 1") from None
-
-
-def _first_year(midnight: datetime, years: int) -> datetime:
-    year = midnight.year // years * years
-    if year == 0:
-        raise ExecutionError(f"{midnight.date()} truncated to {years} years is before year 1")
-    return midnight.replace(year=year, month=1, day=1)

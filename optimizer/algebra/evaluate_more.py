@@ -13,7 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from optimizer.algebra.evaluate_dates import DAY, as_timestamp, date_add, microseconds_between
+from optimizer.algebra.evaluate_dates import (
+    MICROSECONDS,
+    MONTHS,
+    as_timestamp,
+    date_add,
+    microseconds_between,
+    months_since,
+)
 from optimizer.algebra.evaluate_numbers import ROUNDING, fit, logarithm
 from optimizer.errors import ExecutionError
 
@@ -249,16 +256,10 @@ def epoch(value: date) -> float:
 
 def boundaries(unit: str, start: datetime, end: datetime) -> int:
     """How many starts of a unit lie between."""
-    match unit:
-        case "year" | "decade" | "century" | "millennium":
-            years = MONTHS[unit] // 12
-            return end.year // years - start.year // years
-        case "quarter":
-            return (end.year * 4 + (end.month - 1) // 3) - (start.year * 4 + (start.month - 1) // 3)
-        case "month":
-            return (end.year * 12 + end.month) - (start.year * 12 + start.month)
-        case "week":  # in DuckDB whole ones of the days between
-            return whole_units(unit, as_timestamp(start.date()), as_timestamp(end.date()))
+    if unit in MONTHS:
+        return months_since(end) // MONTHS[unit] - months_since(start) // MONTHS[unit]
+    if unit == "week":  # in DuckDB whole ones of the days between
+        return whole_units(unit, as_timestamp(start.date()), as_timestamp(end.date()))
     since = datetime(1970, 1, 1)
     return microseconds_between(end, since) // MICROSECONDS[unit] - microseconds_between(start, since) // MICROSECONDS[unit]
 
@@ -269,12 +270,5 @@ def whole_units(unit: str, start: datetime, end: datetime) -> int:
         return -whole_units(unit, end, start)
     if unit in MICROSECONDS:
         return microseconds_between(end, start) // MICROSECONDS[unit]
-    months = end.year * 12 + end.month - start.year * 12 - start.month
+    months = months_since(end) - months_since(start)
     return (months - (date_add(start, pa.MonthDayNano((months, 0, 0))) > end)) // MONTHS[unit]
-
-
-MICROSECONDS = {
-    "microsecond": 1, "millisecond": 1000, "second": 1_000_000, "minute": 60_000_000,
-    "hour": DAY // 24, "day": DAY, "week": 7 * DAY,
-}  # fmt: skip
-MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200, "millennium": 12_000}

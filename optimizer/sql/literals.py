@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate_casts import cast, read_exact
-from optimizer.algebra.evaluate_dates import DAY
-from optimizer.algebra.evaluate_more import MICROSECONDS, MONTHS
+from optimizer.algebra.evaluate_dates import DAY, MICROSECONDS, MONTHS
 from optimizer.algebra.scalars import Literal
 from optimizer.algebra.types import (
     DATE,

@@ -11,8 +11,7 @@ import pytest
 
 from executor.arrow.days import OF_DAY
 from executor.arrow.expressions import compile_scalar
-from optimizer.algebra.evaluate_dates import DAY
-from optimizer.algebra.evaluate_more import MICROSECONDS, MONTHS
+from optimizer.algebra.evaluate_dates import DAY, MICROSECONDS, MONTHS
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar
 from optimizer.errors import ExecutionError
 from tests.reference.compiled import batch_of
