@@ -111,8 +111,7 @@ def reduce_grouping(columns: ColumnSet, props: LogicalProps) -> ColumnSet:
 
 def reduce_traits(traits: TraitSet, props: LogicalProps) -> TraitSet:
     if traits.collation:
-        reduced = reduce_collation(traits.collation, props)
-        return TraitSet(reduced) if reduced else ANY
+        return TraitSet(reduce_collation(traits.collation, props))
     return grouped(reduce_grouping(traits.grouping, props)) if traits.grouping else ANY
 
 

@@ -13,7 +13,7 @@ from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Label, show_predicate
 from optimizer.algebra.logical_joins import Apply
-from optimizer.algebra.physical.joins import LEFT_ORDER, left_order
+from optimizer.algebra.physical.joins import left_offer, left_order
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.physical.rows import SomeRows
 from optimizer.algebra.props import LogicalProps
@@ -42,9 +42,7 @@ class NestedApply(PhysicalOperator):
         return left_order(self.kind, required, output, inputs)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        if index or self.kind not in LEFT_ORDER:
-            return ()
-        return (Alternative((delivered, TraitSet()), delivered),)
+        return left_offer(self.kind, delivered, index)
 
     def describe(self, label: Label) -> str:
         text = Apply(self.kind, self.predicate, self.mark).describe(label)

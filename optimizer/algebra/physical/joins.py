@@ -60,6 +60,11 @@ def left_order(kind: JoinKind, required: TraitSet, output: LogicalProps, inputs:
     return known
 
 
+def left_offer(kind: JoinKind, delivered: TraitSet, index: int) -> tuple[Alternative, ...]:
+    """The same for what the left input, that with index 0, delivers anyhow."""
+    return (Alternative((delivered, ANY), delivered),) if index == 0 and kind in LEFT_ORDER else ()
+
+
 @dataclass(frozen=True, slots=True)
 class HashJoin(PhysicalOperator):
     """Builds a hash table on one input's keys, probes it with the other's; `residual` is tested on key matches.
@@ -84,9 +89,7 @@ class HashJoin(PhysicalOperator):
         return left_order(self.kind, required, output, inputs)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        if index or self.build_left or self.kind not in LEFT_ORDER:
-            return ()
-        return (Alternative((delivered, ANY), delivered),)
+        return () if self.build_left else left_offer(self.kind, delivered, index)
 
     def scalars(self) -> tuple[Scalar, ...]:
         return (*chain.from_iterable(self.keys), *self.residual)
@@ -289,9 +292,7 @@ class NestedLoopJoin(PhysicalOperator):
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if index == 1 and self.kind in RIGHT_ORDER:
             return self._both_orders(delivered.collation, output, inputs) if self.one_row(output, inputs) else ()
-        if index or self.kind not in LEFT_ORDER:
-            return ()
-        return (Alternative((delivered, ANY), delivered),)
+        return left_offer(self.kind, delivered, index)
 
     @staticmethod
     def one_row(output: LogicalProps, inputs: Props) -> bool:

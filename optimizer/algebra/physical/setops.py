@@ -14,27 +14,31 @@ from optimizer.algebra.traits import Alternative, Collation, TraitSet, ascending
 
 
 @dataclass(frozen=True, slots=True)
-class UnionAll(PhysicalOperator):
-    """The rows of all inputs, one after the other, under the output's columns."""
+class _Union(PhysicalOperator):
+    """Base of both: the rows of all inputs under the output's columns."""
 
     columns: tuple[ColumnId, ...]
     sources: tuple[tuple[ColumnId, ...], ...]
-    name: ClassVar[str] = "union_all"
 
     def describe(self, label: Label) -> str:
         return ", ".join(label(c) for c in self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class UnionAll(_Union):
+    """The rows of all inputs, one after the other."""
+
+    name: ClassVar[str] = "union_all"
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         return _setop_columns(self.columns, self.sources, output)
 
 
 @dataclass(frozen=True, slots=True)
-class MergeUnion(PhysicalOperator):
+class MergeUnion(_Union):
     """The rows of all inputs, merged: every input comes in one order, and so does the output. The plan node's traits say
     which order was chosen; its columns need not be read above, so every column is read."""
 
-    columns: tuple[ColumnId, ...]
-    sources: tuple[tuple[ColumnId, ...], ...]
     name: ClassVar[str] = "merge_union"
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
@@ -53,9 +57,6 @@ class MergeUnion(PhysicalOperator):
             inner = dict(zip(self.columns, source, strict=True))
             below.append(TraitSet(tuple(k._replace(column=inner[k.column]) for k in order)))
         return Alternative(tuple(below), TraitSet(order))
-
-    def describe(self, label: Label) -> str:
-        return ", ".join(label(c) for c in self.columns)
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         return _setop_columns(self.columns, self.sources, column_set(self.columns))

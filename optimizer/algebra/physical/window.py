@@ -11,7 +11,6 @@ from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Literal
 from optimizer.algebra.traits import (
-    ANY,
     Alternative,
     Collation,
     TraitSet,
@@ -86,14 +85,14 @@ class WindowRows(PhysicalOperator):
             result.append(Alternative((grouped(partition),), grouped(partition)))
         if plain is not None and not (result and not wanted):
             order = self._sorted(plain, below)
-            result.append(Alternative((_asked(order),), _asked(order)))
+            result.append(Alternative((TraitSet(order),), TraitSet(order)))
             if plain != wanted and satisfies(TraitSet(order), TraitSet(plain), below):
-                result.append(Alternative((_asked(order),), TraitSet(wanted)))
+                result.append(Alternative((TraitSet(order),), TraitSet(wanted)))
         return tuple(result)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        order = self._sorted(delivered.collation, inputs[0])
-        return (Alternative((_asked(order),), _asked(order)),)
+        order = TraitSet(self._sorted(delivered.collation, inputs[0]))
+        return (Alternative((order,), order),)
 
     def describe(self, label: Label) -> str:
         return Window(self.partition, self.order, self.items).describe(label)
@@ -102,7 +101,3 @@ class WindowRows(PhysicalOperator):
         columns = output & ~column_set(item.id for item in self.items)
         columns |= column_set(self.partition) | column_set(k.column for k in self.order)
         return columns | union(item.call.columns for item in self.items if output >> item.id & 1)
-
-
-def _asked(order: Collation) -> TraitSet:
-    return TraitSet(order) if order else ANY
