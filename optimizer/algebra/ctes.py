@@ -7,11 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.logical import Choice
-from optimizer.algebra.rebuild import copy_tree, map_scalars, map_tree
-from optimizer.algebra.scalar_trees import rewrite
-from optimizer.algebra.scalars import Scalar
+from optimizer.algebra.rebuild import copy_tree, map_everywhere
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
-from optimizer.algebra.subqueries import Subquery, has_subquery, subqueries_of
+from optimizer.algebra.subqueries import subqueries_of
 from optimizer.algebra.trees import Node, Tree, postorder
 
 
@@ -59,7 +57,7 @@ def inlined(root: Tree, spool: int, definition: Tree, columns: Columns) -> Tree:
             return definition
         return copy_tree(definition, columns, new)[0]
 
-    return _map_everywhere(root, change, {}) if root.has_reference else root
+    return map_everywhere(root, change) if root.has_reference else root
 
 
 def inlined_spools(root: Tree, spools: Collection[int], columns: Columns) -> Tree:
@@ -95,25 +93,6 @@ def _operators(root: Node) -> int:
         for subquery in subqueries_of(node.op.scalars()) if isinstance(node, Tree) else ():
             total += _operators(subquery.tree)
     return total
-
-
-def _map_everywhere(root: Tree, change: Callable[[Tree], Tree], done: dict[int, Tree]) -> Tree:
-    """As `map_tree`, also in the trees of subqueries. `done`: those by the ids of the trees that they were, so that one that
-    stands in two places stays one."""
-
-    def inside(part: Scalar) -> Scalar | None:
-        if not isinstance(part, Subquery):
-            return None
-        known = done.get(id(part.tree))
-        if known is None:
-            known = done[id(part.tree)] = _map_everywhere(part.tree, change, done)
-        return None if known is part.tree else part.with_tree(known)
-
-    def one(tree: Tree) -> Tree:
-        op = map_scalars(tree.op, lambda scalar: rewrite(scalar, inside) if has_subquery(scalar) else scalar)
-        return change(tree if op is tree.op else Tree(op, tree.inputs))
-
-    return map_tree(root, one)
 
 
 def with_spools(spools: Iterable[Tree], body: Tree) -> Tree:

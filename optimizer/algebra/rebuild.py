@@ -107,23 +107,33 @@ def map_down(root: Node, state: S, visit: Callable[[Node, S], Node | tuple[Tree,
     return built[0]
 
 
-def map_tree_scalars(root: Tree, change: Change) -> Tree:
-    """The tree with `change` made to every scalar in it, also in the trees of subqueries."""
+def map_everywhere(root: Tree, change: Callable[[Tree], Tree]) -> Tree:
+    """As `map_tree`, also in the trees of subqueries, which come before the operators that they stand in. One that stands in two
+    places stays one."""
+    done: dict[int, Tree] = {}
 
-    def deep(scalar: Scalar) -> Scalar:
-        def inside(part: Scalar) -> Scalar | None:
-            if not isinstance(part, Subquery):
-                return None
-            tree = map_tree_scalars(part.tree, change)
-            return None if tree is part.tree else part.with_tree(tree)
-
-        return change(rewrite(scalar, inside) if has_subquery(scalar) else scalar)
+    def inside(part: Scalar) -> Scalar | None:
+        if not isinstance(part, Subquery):
+            return None
+        known = done.get(id(part.tree))
+        if known is None:
+            known = done[id(part.tree)] = map_tree(part.tree, one)
+        return None if known is part.tree else part.with_tree(known)
 
     def one(tree: Tree) -> Tree:
-        op = map_scalars(tree.op, deep)
-        return tree if op is tree.op else Tree(op, tree.inputs)
+        return change(_with_scalars(tree, lambda scalar: rewrite(scalar, inside) if has_subquery(scalar) else scalar))
 
     return map_tree(root, one)
+
+
+def map_tree_scalars(root: Tree, change: Change) -> Tree:
+    """The tree with `change` made to every scalar in it, also in the trees of subqueries."""
+    return map_everywhere(root, lambda tree: _with_scalars(tree, change))
+
+
+def _with_scalars(tree: Tree, change: Change) -> Tree:
+    op = map_scalars(tree.op, change)
+    return tree if op is tree.op else Tree(op, tree.inputs)
 
 
 def replace_outer(root: Tree, values: Mapping[ColumnId, Scalar]) -> Tree:
@@ -176,7 +186,7 @@ def _copied(root: Tree, columns: Columns, new: dict[ColumnId, ColumnId]) -> Tree
                     new[id] = columns.copy(id)
             for part in subqueries_of(node.op.scalars()):
                 _copied(part.tree, columns, new)
-    return map_tree(root, lambda tree: Tree(renamed(tree.op, new), tree.inputs))
+    return renamed_tree(root, new)
 
 
 def renamed(op: LogicalOperator, new: Mapping[ColumnId, ColumnId]) -> LogicalOperator:
@@ -250,14 +260,14 @@ def renamed_scalar(scalar: Scalar, new: Mapping[ColumnId, ColumnId]) -> Scalar:
             case OuterRef():
                 return OuterRef(new[part.id], part.type) if part.id in new else None
             case ScalarSubquery():
-                return ScalarSubquery(_renamed_tree(part.tree, new), new.get(part.column, part.column), part.type)
+                return ScalarSubquery(renamed_tree(part.tree, new), new.get(part.column, part.column), part.type)
             case AnySubquery():
                 right = tuple(renamed_scalar(s, new) for s in part.right)
-                return AnySubquery(part.function, part.left, right, _renamed_tree(part.tree, new))
+                return AnySubquery(part.function, part.left, right, renamed_tree(part.tree, new))
         return None
 
     return rewrite(scalar, change, same_values=True)
 
 
-def _renamed_tree(root: Tree, new: Mapping[ColumnId, ColumnId]) -> Tree:
+def renamed_tree(root: Tree, new: Mapping[ColumnId, ColumnId]) -> Tree:
     return map_tree(root, lambda tree: Tree(renamed(tree.op, new), tree.inputs))

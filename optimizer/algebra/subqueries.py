@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.flags import REFERENCE, SUBQUERY
 from optimizer.algebra.rows import rows_compared
-from optimizer.algebra.scalar_trees import parts_of, rewrite
-from optimizer.algebra.scalars import BOOL, ColumnRef, OuterRef, Scalar
+from optimizer.algebra.scalar_trees import parts_of
+from optimizer.algebra.scalars import BOOL, Scalar
 from optimizer.algebra.trees import Tree
 
 
@@ -99,8 +99,3 @@ def subqueries_of(scalars: Iterable[Scalar]) -> list[Subquery]:
 
 def has_subquery(scalar: Scalar) -> bool:
     return bool(scalar.flags & Subquery.flag)
-
-
-def outer_reference(scalar: Scalar) -> Scalar:
-    """The scalar as it is written inside a subquery of the query that has its columns."""
-    return rewrite(scalar, lambda s: OuterRef(s.id, s.type) if isinstance(s, ColumnRef) else None)

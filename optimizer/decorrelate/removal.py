@@ -39,7 +39,7 @@ from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import copy_tree, map_scalars, map_tree, renamed_scalar
 from optimizer.algebra.scalar_trees import as_outer
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, ColumnRef, Literal, Predicate, Scalar
-from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, outer_reference, subqueries_of
+from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, subqueries_of
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.algebra.types import INT32
 from optimizer.decorrelate.correlation import named
@@ -299,7 +299,7 @@ class _Removal:
 
     def _guarded(self, inner: Tree, guards: tuple[Scalar, ...], below: Tree, raises: bool) -> Tree:
         """The subquery without rows where its value does not matter, if evaluating it there could raise."""
-        usable = [outer_reference(g) for g in guards if not g.volatile and not g.columns & ~below.columns]
+        usable = [as_outer(g, below.columns) for g in guards if not g.volatile and not g.columns & ~below.columns]
         if not usable or not (raises or may_raise(inner)):
             return inner
         return Tree(Filter(conjunction(usable)), (inner,))

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from optimizer.algebra.columns import ColumnId, column_ids
-from optimizer.algebra.rebuild import defined_columns, map_scalars, map_tree, renamed, renamed_scalar
+from optimizer.algebra.rebuild import defined_columns, map_scalars, renamed_scalar, renamed_tree
 from optimizer.algebra.scalar_trees import rewrite, walk
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
@@ -39,7 +39,7 @@ def _shape(context: Context, subquery: Subquery) -> Hashable:
     outer = tuple(column_ids(subquery.tree.outer))
     for id in outer:
         names[id] = len(names)
-    tree = _canonical(context, map_tree(subquery.tree, lambda t: Tree(renamed(t.op, names), t.inputs)))
+    tree = _canonical(context, renamed_tree(subquery.tree, names))
     match subquery:
         case ScalarSubquery():
             return tree, outer, names[subquery.column], subquery.type
