@@ -40,7 +40,7 @@ class LogicalOperator:
 
     __slots__ = ()
     name: ClassVar[str]
-    arity: ClassVar[int | None]
+    arity: ClassVar[int | None] = 1
     flag: ClassVar[int] = 0
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
@@ -168,7 +168,6 @@ class Filter(LogicalOperator):
 
     predicate: Predicate
     name: ClassVar[str] = "filter"
-    arity: ClassVar[int | None] = 1
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         return filtered_props(inputs[0], self.predicate)
@@ -197,7 +196,6 @@ class Project(LogicalOperator):
     items: tuple[ProjectItem, ...]
     name: ClassVar[str] = "project"
     flag: ClassVar[int] = PROJECTED
-    arity: ClassVar[int | None] = 1
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         return projected_props(inputs[0], dict(self.items))
@@ -236,7 +234,6 @@ class Aggregate(LogicalOperator):
     aggregates: tuple[AggregateItem, ...]
     name: ClassVar[str] = "aggregate"
     flag: ClassVar[int] = GROUPED
-    arity: ClassVar[int | None] = 1
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         aggregates = column_set(item.id for item in self.aggregates)
@@ -267,7 +264,6 @@ class Limit(LogicalOperator):
     count: int | None
     name: ClassVar[str] = "limit"
     flag: ClassVar[int] = LIMITED
-    arity: ClassVar[int | None] = 1
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         below = inputs[0]
@@ -354,7 +350,6 @@ class GroupingSets(LogicalOperator):
     aggregates: tuple[AggregateItem, ...]
     number: ColumnId
     name: ClassVar[str] = "grouping_sets"
-    arity: ClassVar[int | None] = 1
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         everywhere = column_set(k.id for k in self.keys)
@@ -396,17 +391,14 @@ class Window(LogicalOperator):
     order: Collation
     items: tuple[WindowItem, ...]
     name: ClassVar[str] = "window"
-    arity: ClassVar[int | None] = 1
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         below = inputs[0]
         added = column_set(item.id for item in self.items)
         never_null = ("count", "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
         not_null = column_set(item.id for item in self.items if item.call.function in never_null)
-        keys = list(below.keys)
-        if any(item.call.function == "row_number" for item in self.items):
-            number = next(item.id for item in self.items if item.call.function == "row_number")
-            keys.append(column_set(self.partition) | 1 << number)
+        number = next((item.id for item in self.items if item.call.function == "row_number"), None)
+        keys = below.keys if number is None else (*below.keys, column_set(self.partition) | 1 << number)
         columns = below.columns | added
         dependencies = united((*below.dependencies, *key_dependencies(minimal_keys(keys), columns)))
         return LogicalProps(

@@ -19,34 +19,30 @@ def described(op: LogicalOperator | PhysicalOperator, columns: Columns, reads: b
 def show_tree(root: Node, columns: Columns, reads: bool = False) -> str:
     """A logical tree as indented text, subqueries in an operator's scalars before its inputs. Iterative, so any depth prints."""
     lines: list[str] = []
-    stack: list[tuple[Node, str, str, str]] = [(root, "", "", "")]
-    while stack:
-        node, first, rest, role = stack.pop()
-        children: list[tuple[Node, str]] = []
-        if isinstance(node, Leaf):
-            lines.append(f"{first}{role}group {node.gid}")
-        else:
-            detail = described(node.op, columns, reads)
-            lines.append(f"{first}{role}{node.op.name}{'  ' + detail if detail else ''}")
-            children += [(part.tree, "subquery: ") for part in subqueries_of(node.op.scalars())]
-        children += [(child, "") for child in node.inputs]
-        for i in range(len(children) - 1, -1, -1):
-            last = i == len(children) - 1
-            child, word = children[i]
-            stack.append((child, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "), word))
-    return "\n".join(lines)
+    followed: set[int] = set()  # the depths at which a sibling comes below
+    for depth, op, detail in reversed(_lines(root, columns, reads)):
+        followed = {d for d in followed if d <= depth}
+        indent = "".join("│  " if d in followed else "   " for d in range(1, depth))
+        branch = ("├─ " if depth in followed else "└─ ") if depth else ""
+        lines.append(f"{indent}{branch}{op}{'  ' + detail if detail else ''}")
+        followed.add(depth)
+    return "\n".join(reversed(lines))
 
 
 def operators(root: Node, columns: Columns) -> list[list[int | str]]:
     """The same as a list of [depth, op, detail], parents first; the op of a subquery's root begins with "subquery: "."""
-    found: list[list[int | str]] = []
+    return [[*line] for line in _lines(root, columns)]
+
+
+def _lines(root: Node, columns: Columns, reads: bool = True) -> list[tuple[int, str, str]]:
+    found: list[tuple[int, str, str]] = []
     stack: list[tuple[Node, int, str]] = [(root, 0, "")]
     while stack:
         node, depth, role = stack.pop()
         if isinstance(node, Leaf):
-            found.append([depth, f"{role}group {node.gid}", ""])
+            found.append((depth, f"{role}group {node.gid}", ""))
             continue
-        found.append([depth, role + node.op.name, described(node.op, columns)])
+        found.append((depth, role + node.op.name, described(node.op, columns, reads)))
         below = [*((part.tree, "subquery: ") for part in subqueries_of(node.op.scalars())), *((i, "") for i in node.inputs)]
         stack += [(child, depth + 1, word) for child, word in reversed(below)]
     return found

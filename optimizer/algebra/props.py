@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, is_subset
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, is_subset, union
 
 
 class Dependency(NamedTuple):
@@ -145,12 +145,7 @@ class LogicalProps:
 
     def _leading(self) -> ColumnSet:
         """Columns of keys and determinants."""
-        leading = 0
-        for key in self.keys:
-            leading |= key
-        for determinant, *_ in self.dependencies:
-            leading |= determinant
-        return leading
+        return union((*self.keys, *(determinant for determinant, *_ in self.dependencies)))
 
     def _named(self, columns: ColumnSet) -> ColumnSet:
         """Each of them by the lowest name among its equals."""

@@ -42,37 +42,31 @@ class Tree:
         self._outer: ColumnSet | None = None
         self._volatile: bool | None = None
 
+    def _without(self, name: str) -> Iterator[Tree]:
+        """The tree and those below it that do not know this of themselves yet, inputs first. Iterative: a tree may be deeper
+        than Python's stack."""
+        stack: list[Tree] = [self]
+        while stack:
+            tree = stack[-1]
+            waiting = [i for i in tree.inputs if isinstance(i, Tree) and getattr(i, name) is None]
+            if waiting:
+                stack.extend(waiting)
+            else:
+                yield stack.pop()
+
     @property
     def props(self) -> LogicalProps:
         if self._props is None:
-            # iterative: a tree may be deeper than Python's stack
-            stack: list[Tree] = [self]
-            while stack:
-                tree = stack[-1]
-                waiting = [i for i in tree.inputs if isinstance(i, Tree) and i._props is None]
-                if waiting:
-                    stack.extend(waiting)
-                else:
-                    stack.pop()
-                    tree._props = tree.op.derive_props([i.props for i in tree.inputs])
+            for tree in self._without("_props"):
+                tree._props = tree.op.derive_props([i.props for i in tree.inputs])
         assert self._props is not None
         return self._props
 
     @property
     def columns(self) -> ColumnSet:
         """The columns produced; without deriving the other properties where the operators know a shorter way."""
-        columns = self._columns
-        return self._find_columns() if columns is None else columns
-
-    def _find_columns(self) -> ColumnSet:
-        stack: list[Tree] = [self]
-        while stack:
-            tree = stack[-1]
-            waiting = [i for i in tree.inputs if isinstance(i, Tree) and i._columns is None]
-            if waiting:
-                stack.extend(waiting)
-            else:
-                stack.pop()
+        if self._columns is None:
+            for tree in self._without("_columns"):
                 columns = tree.op.output_columns([i.columns for i in tree.inputs])
                 tree._columns = tree.props.columns if columns is None else columns
         assert self._columns is not None
@@ -82,10 +76,8 @@ class Tree:
     def outer(self) -> ColumnSet:
         """Columns of enclosing queries that it reads (its free variables)."""
         if self._outer is None:
-            for tree in postorder(self):
-                if isinstance(tree, Tree) and tree._outer is None:
-                    inputs = tree.inputs
-                    tree._outer = outer_of(tree.op, [each.columns for each in inputs], [each.outer for each in inputs])
+            for tree in self._without("_outer"):
+                tree._outer = outer_of(tree.op, [i.columns for i in tree.inputs], [i.outer for i in tree.inputs])
         assert self._outer is not None
         return self._outer
 
@@ -93,10 +85,8 @@ class Tree:
     def volatile(self) -> bool:
         """Whether some scalar in it is volatile, so that evaluating it again may give other rows."""
         if self._volatile is None:
-            for tree in postorder(self):
-                if isinstance(tree, Tree) and tree._volatile is None:
-                    below = any(i.volatile if isinstance(i, Leaf) else i._volatile for i in tree.inputs)
-                    tree._volatile = below or any(s.volatile for s in tree.op.scalars())
+            for tree in self._without("_volatile"):
+                tree._volatile = any(i.volatile for i in tree.inputs) or any(s.volatile for s in tree.op.scalars())
         return bool(self._volatile)
 
     @property
@@ -121,19 +111,10 @@ class Tree:
     def flags(self) -> int:
         """The flags of its scalars and those above, of all operators at any depth."""
         if self._flags is None:
-            stack: list[Tree] = [self]
-            while stack:
-                tree = stack[-1]
-                flags = _flags_of(tree.op)
+            for tree in self._without("_flags"):
+                tree._flags = _flags_of(tree.op)
                 for below in tree.inputs:
-                    if isinstance(below, Tree):
-                        if below._flags is None:
-                            stack.append(below)
-                        else:
-                            flags |= below._flags
-                if stack[-1] is tree:
-                    tree._flags = flags
-                    stack.pop()
+                    tree._flags |= below.flags
         assert self._flags is not None
         return self._flags
 
@@ -158,6 +139,7 @@ class Leaf:
     __slots__ = ("gid", "outer", "props", "relations", "volatile")
     inputs: tuple[Node, ...] = ()
     op: None = None
+    flags = 0  # what a group holds is not looked at
 
     def __init__(self, gid: int, props: LogicalProps, outer: ColumnSet = 0, volatile: bool = False, relations: int = 1) -> None:
         self.gid, self.props, self.outer, self.volatile, self.relations = gid, props, outer, volatile, relations
