@@ -17,8 +17,7 @@ from collections.abc import Mapping, Sequence
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
 from optimizer.algebra.functions import MIRRORED
-from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.join_graph import is_inner_join
 from optimizer.algebra.logical import (
     Aggregate,
     Filter,
@@ -67,8 +66,7 @@ class CanonicalTexts:
             if id(node) not in self._known:
                 assert not isinstance(node, Leaf), "a tree with memo groups in it has no text of its own"
                 below = [self._known[id(child)] for child in node.inputs]
-                inner = isinstance(node.op, JoinGraph) or (isinstance(node.op, Join) and node.op.kind is JoinKind.INNER)
-                self._known[id(node)] = _inner_join(node, below) if inner else _described(node, below)
+                self._known[id(node)] = _inner_join(node, below) if is_inner_join(node.op) else _described(node, below)
         return self._known[id(tree)].text
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeGuard
 
 from optimizer.algebra.columns import ColumnSet, union
 from optimizer.algebra.derive_props import inner_join_props
+from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Label, LogicalOperator, show_predicate
+from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate, Scalar
 
@@ -35,3 +37,8 @@ class JoinGraph(LogicalOperator):
 
     def describe(self, label: Label) -> str:
         return f"on {show_predicate(self.predicate, label)}"
+
+
+def is_inner_join(op: LogicalOperator) -> TypeGuard[JoinGraph | Join]:
+    """Whether it is an inner join, of two inputs or of many."""
+    return isinstance(op, JoinGraph) or (isinstance(op, Join) and op.kind is JoinKind.INNER)

@@ -20,9 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical_joins import Join
+from optimizer.algebra.join_graph import JoinGraph, is_inner_join
 from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr
@@ -94,7 +92,7 @@ def kinds_of(memo: Memo, group: Group) -> Kinds:
     """The expressions of a group, its inner joins by their leaves."""
     kinds = Kinds({}, [])
     for mexpr in group.logical:
-        if _is_inner(mexpr):
+        if is_inner_join(mexpr.op):
             kinds.regions.setdefault(_leaves(memo, mexpr.inputs), []).append(mexpr)
         else:
             kinds.others.append(mexpr)
@@ -113,10 +111,6 @@ def _leaves(memo: Memo, inputs: Sequence[int]) -> Leaves:
             seen.add(gid)
             below += memo.leaves((gid,))
     return tuple(sorted(leaves))
-
-
-def _is_inner(mexpr: LogicalExpr) -> bool:
-    return isinstance(mexpr.op, JoinGraph) or (isinstance(mexpr.op, Join) and mexpr.op.kind is JoinKind.INNER)
 
 
 def _bound(memo: Memo, group: Group, mexpr: LogicalExpr, leaves: Sequence[int]) -> float:

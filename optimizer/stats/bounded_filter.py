@@ -27,6 +27,7 @@ from optimizer.catalog.table import ColumnStats
 from optimizer.errors import PlanscopeError
 from optimizer.stats.bounds import Bounds, ColumnBounds
 from optimizer.stats.degrees import Steps, capped, first, most, one_value, together, total
+from optimizer.stats.filtered import listed_values
 
 ROUNDING = 1e-6  # of the rows of a bucket
 
@@ -178,14 +179,10 @@ def _named(conjunct: Scalar) -> int | None:
 def _values(conjunct: Scalar) -> list[object] | None:
     """The values that a conjunct names, where they are known."""
     match conjunct:
-        case Call(function="=", args=(ColumnRef(), Literal(value=value)) | (Literal(value=value), ColumnRef())):
-            return [value]
-        case InList(arg=ColumnRef(), items=items) if all(isinstance(item, Literal) for item in items):
-            return [item.value for item in items if isinstance(item, Literal)]
         case Call(function="or", args=args):
             each = [_values(arg) for arg in args]
             return None if None in each else [v for values in each if values is not None for v in values]
-    return None
+    return listed_values(conjunct)
 
 
 def _outside(value: object, stats: ColumnStats) -> bool:

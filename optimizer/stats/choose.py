@@ -39,13 +39,11 @@ def estimator_factory(settings: Settings, counter: RowCounter | None = None) -> 
     if name == "system_r":
         from optimizer.stats.system_r import SystemR
 
-        system_r: type[Estimator] = SystemR
-        return system_r
+        return SystemR
     if name == "upper_bound":
         from optimizer.stats.upper_bound import UpperBound
 
-        upper_bound: type[Estimator] = UpperBound
-        return upper_bound
+        return UpperBound
     return Estimator
 
 

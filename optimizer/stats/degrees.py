@@ -11,6 +11,7 @@ Source: Deeds, Suciu and Balazinska, SafeBound (SIGMOD 2023), sections 2 and 3.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 Steps = tuple[tuple[float, float], ...]
 """(values, rows of each)."""
@@ -143,28 +144,16 @@ def _take(left: Weights, rows: float) -> float:
 
 def _aligned(a: Steps | Weights, b: Steps | Weights) -> Iterator[tuple[float, float, float]]:
     """(length, of a, of b) where both are constant; 0 where one has ended."""
-    i = j = 0
-    left_a = a[0][0] if a else 0.0
-    left_b = b[0][0] if b else 0.0
-    while i < len(a) and j < len(b):
-        length = min(left_a, left_b)
-        yield length, a[i][1], b[j][1]
-        left_a -= length
-        left_b -= length
-        if left_a <= 0:
-            i += 1
-            left_a = a[i][0] if i < len(a) else 0.0
-        if left_b <= 0:
-            j += 1
-            left_b = b[j][0] if j < len(b) else 0.0
-    while i < len(a):
-        yield left_a, a[i][1], 0.0
-        i += 1
-        left_a = a[i][0] if i < len(a) else 0.0
-    while j < len(b):
-        yield left_b, 0.0, b[j][1]
-        j += 1
-        left_b = b[j][0] if j < len(b) else 0.0
+    left, right = list(reversed(a)), list(reversed(b))
+    while left or right:
+        in_a, x = left.pop() if left else (inf, 0.0)
+        in_b, y = right.pop() if right else (inf, 0.0)
+        length = min(in_a, in_b)
+        yield length, x, y
+        if length < in_a < inf:
+            left.append((in_a - length, x))
+        if length < in_b < inf:
+            right.append((in_b - length, y))
 
 
 def _short(steps: Steps) -> Steps:

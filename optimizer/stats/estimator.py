@@ -37,7 +37,7 @@ from optimizer.stats.distinct import distinct_counts, distinct_rows
 from optimizer.stats.filtered import filtered_figures
 from optimizer.stats.join_estimator import JoinEstimator
 from optimizer.stats.region_parts import inner_parts
-from optimizer.stats.relation import ColumnFigures, RelationStats, as_number, as_place, frequent_values
+from optimizer.stats.relation import ColumnFigures, RelationStats, as_number, as_place, frequent_values, limited
 from optimizer.stats.selectivity import conjunction_selectivity
 from optimizer.stats.spread import spread_of
 
@@ -90,19 +90,17 @@ class Estimator(JoinEstimator):
                 return self._grouping_sets(op, props, inputs[0])
             case Limit():
                 below = inputs[0]
-                rows = max(0.0, below.rows - op.offset)
-                return RelationStats(rows if op.count is None else min(rows, float(op.count)), below.columns, keys=props.keys)
+                return RelationStats(limited(below.rows, op.offset, op.count), below.columns, keys=props.keys)
             case SetOp():
                 return self._setop(op, props, inputs)
             case Window():
                 return self._window(op, props, inputs[0])
             case Recursion():
                 return self._recursion(op, props, inputs)
-            case With():
+            case With() | Spool():
+                if isinstance(op, Spool):
+                    self._spools[op.id] = inputs[0]
                 return RelationStats(inputs[-1].rows, inputs[-1].columns, keys=props.keys)
-            case Spool(id):
-                self._spools[id] = inputs[0]
-                return RelationStats(inputs[0].rows, inputs[0].columns, keys=props.keys)
             case CteReference(id, _, columns):
                 held = self._spools[id]
                 return RelationStats(held.rows, {c.id: held.columns[c.source] for c in columns}, keys=props.keys)
@@ -115,15 +113,17 @@ class Estimator(JoinEstimator):
 
     # -- leaves ---------------------------------------------------------------------------------------------------------
 
-    def _scan(self, op: Scan, props: LogicalProps) -> RelationStats:
+    def table(self, op: Scan) -> Table:
+        """The table that is read."""
         table = self.catalog.table(op.table)
         assert table is not None, f"scan of unknown table {op.table}"
+        return table
+
+    def _scan(self, op: Scan, props: LogicalProps) -> RelationStats:
+        table = self.table(op)
         base = float(table.stats.rows)
         figures = {c.id: self._stored(table, c.source, c.id) for c in op.columns}
-        rows = base * conjunction_selectivity(op.predicate, figures, self.combine)
-        rows = max(0.0, rows - op.offset)
-        if op.limit is not None:
-            rows = min(rows, float(op.limit))
+        rows = limited(base * conjunction_selectivity(op.predicate, figures, self.combine), op.offset, op.limit)
         result = RelationStats(rows, filtered_figures(op.predicate, figures), base, props.keys)
         if table.stats.distinct:
             ids = {c.source: c.id for c in op.columns}

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Sequence
 
 from optimizer.algebra.columns import ColumnId, column_ids, column_set, union
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join
+from optimizer.algebra.logical_joins import AnyJoin, Apply, IndependentJoin, Join
 from optimizer.algebra.predicates import equated, predicate_columns
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
 from optimizer.stats.matches import LEAST_SHARE, bounded, mark_figures, per_row_figures, semi_share, some_row_share
 from optimizer.stats.region import RegionRows
 from optimizer.stats.region_parts import RegionParts, inner_parts, region_stats
-from optimizer.stats.relation import RelationStats
+from optimizer.stats.relation import RelationStats, columns_of
 from optimizer.stats.selectivity import back_off, conjunction_selectivity
 
 
@@ -83,7 +83,7 @@ class JoinEstimator(ABC):
         so that it is one relation for all who ask."""
         first = part = read[0]
         if len(read) > 1:
-            columns = {c: f for leaf in read for c, f in leaf.columns.items()}
+            columns = columns_of(read)
             beyond = ~column_set(columns)
             within = tuple([s for s in predicate if s.columns and not s.columns & beyond])
             part = RelationStats(self.region(read, within).rows((1 << len(read)) - 1), columns, joined=read, predicate=within)
@@ -105,14 +105,9 @@ class JoinEstimator(ABC):
         kind = op.kind
         if kind.left_only or op.mark is not None or kind is JoinKind.SINGLE:
             share = semi_share(op.predicate, left, right)
-            if kind.left_only:
-                rows = left.rows * (share if kind is JoinKind.SEMI else 1.0 - share)
-                return RelationStats(max(rows, LEAST_SHARE * left.rows), left.columns, left.base_rows, props.keys)
-            share = bounded(share)
-            if op.mark is not None:
-                figures = {**left.columns, op.mark: mark_figures(share, op.predicate, left, right)}
-                return RelationStats(left.rows, figures, left.base_rows, props.keys)
-            figures = {**left.columns, **{c: f.with_nulls(1.0 - share) for c, f in right.columns.items()}}
+            if kind is not JoinKind.SINGLE:
+                return _looked_up(op, props, left, right, share)
+            figures = {**left.columns, **{c: f.with_nulls(1.0 - bounded(share)) for c, f in right.columns.items()}}
             return RelationStats(left.rows, figures, left.base_rows, props.keys)
         inner = self.inner_region(*inner_parts((left, right), op.predicate), props)
         matched = left.rows if inner.rows > left.rows and _one_match(op.predicate, left, right) else inner.rows
@@ -152,12 +147,8 @@ class JoinEstimator(ABC):
         kind = op.kind
         each = right.rows * conjunction_selectivity(op.predicate, {**left.columns, **right.columns}, self.combine)
         share = some_row_share(each, right.base_rows)
-        if kind in (JoinKind.SEMI, JoinKind.ANTI):
-            rows = left.rows * (share if kind is JoinKind.SEMI else 1.0 - share)
-            return RelationStats(max(rows, LEAST_SHARE * left.rows), left.columns, left.base_rows, props.keys)
-        if op.mark is not None:
-            figures = {**left.columns, op.mark: mark_figures(share, op.predicate, left, right)}
-            return RelationStats(left.rows, figures, left.base_rows, props.keys)
+        if kind.left_only or op.mark is not None:
+            return _looked_up(op, props, left, right, share)
         rows = left.rows if kind is JoinKind.SINGLE else left.rows * each
         inner = per_row_figures(right.columns, left.rows, rows)
         if kind is JoinKind.INNER:
@@ -185,6 +176,15 @@ class JoinEstimator(ABC):
         if known is None:
             known = self._regions[tuple(leaves), predicate] = RegionRows(leaves, predicate, self.combine)
         return known
+
+
+def _looked_up(op: AnyJoin, props: LogicalProps, left: RelationStats, right: RelationStats, share: float) -> RelationStats:
+    """A semi, anti or mark join in which a `share` of the left rows has a match."""
+    if op.mark is not None:
+        figures = {**left.columns, op.mark: mark_figures(bounded(share), op.predicate, left, right)}
+        return RelationStats(left.rows, figures, left.base_rows, props.keys)
+    rows = left.rows * (share if op.kind is JoinKind.SEMI else 1.0 - share)
+    return RelationStats(max(rows, LEAST_SHARE * left.rows), left.columns, left.base_rows, props.keys)
 
 
 def _one_match(predicate: Predicate, left: RelationStats, right: RelationStats) -> bool:

@@ -19,18 +19,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimizer.algebra.canonical import CanonicalTexts
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, union
-from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.kinds import JoinKind, SetOpKind
+from optimizer.algebra.columns import ColumnId, Columns, column_ids, union
+from optimizer.algebra.join_graph import is_inner_join
+from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, Filter, Limit, LogicalOperator, Project, Scan, SetOp, Values, Window
-from optimizer.algebra.logical_joins import Join, MarkJoin, SingleJoin
+from optimizer.algebra.logical_joins import MarkJoin, SingleJoin
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate
+from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.errors import number_from
 from optimizer.stats.estimator import Estimator
+from optimizer.stats.filtered import listed_values
 from optimizer.stats.region_parts import region_stats
 from optimizer.stats.relation import ColumnFigures, RelationStats
 from optimizer.stats.relation_set import RelationSet, expression, joined, under_columns
@@ -61,7 +62,7 @@ class KnownRows(Estimator):
         return RelationSet(tree, self._texts)
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
-        if isinstance(op, JoinGraph) or (isinstance(op, Join) and op.kind is JoinKind.INNER):
+        if is_inner_join(op):
             return super().estimate(op, props, inputs)  # which asks for `inner_region`
         if isinstance(op, With | Spool | CteReference | Recursion):
             stats = super().estimate(op, props, inputs)
@@ -86,8 +87,7 @@ class KnownRows(Estimator):
         """Figures for an operator with so many rows."""
         match op:
             case Scan():
-                table = self.catalog.table(op.table)
-                assert table is not None, f"scan of unknown table {op.table}"
+                table = self.table(op)
                 stored = {c.id: self._stored(table, c.source, c.id) for c in op.columns}
                 base = float(table.stats.rows)
                 return RelationStats(rows, narrowed(stored, op.predicate, rows), base, props.keys)
@@ -121,7 +121,7 @@ class _Region:
     def __init__(self, estimator: KnownRows, leaves: tuple[RelationStats, ...], predicate: Predicate) -> None:
         self.estimator, self.leaves, self.predicate = estimator, leaves, predicate
         home = {c: 1 << i for i, leaf in enumerate(leaves) for c in leaf.columns}
-        self._touches = [_leaves_of(s.columns, home) for s in predicate]
+        self._touches = [union(home.get(c, 0) for c in column_ids(s.columns)) for s in predicate]
         self._known: dict[Leaves, float | None] = {}
 
     def within(self, s: Leaves) -> Predicate:
@@ -215,26 +215,12 @@ def follows_from_input(op: LogicalOperator) -> bool:
 
 def narrowed(columns: dict[ColumnId, ColumnFigures], predicate: Predicate, rows: float) -> dict[ColumnId, ColumnFigures]:
     """The figures where `predicate` has left `rows` rows: no more values than rows, nor than a conjunct lists."""
-    listed = {column: count for column, count in map(_listed, predicate) if column is not None}
+    listed = {c.columns: float(len(values)) for c in predicate if (values := listed_values(c)) is not None}
     changed = {}
     for id, f in columns.items():
-        ndv = max(1.0, min(f.ndv, rows, listed.get(id, f.ndv)))
+        ndv = max(1.0, min(f.ndv, rows, listed.get(1 << id, f.ndv)))
         if ndv != f.ndv:
             f = f.with_nulls(0.0)
             f.ndv = ndv
             changed[id] = f
     return {**columns, **changed} if changed else columns
-
-
-def _listed(conjunct: object) -> tuple[ColumnId | None, float]:
-    """A column and how many values a conjunct lets it have."""
-    match conjunct:
-        case Call(function="=", args=(ColumnRef(id=id), Literal()) | (Literal(), ColumnRef(id=id))):
-            return id, 1.0
-        case InList(arg=ColumnRef(id=id), items=items) if all(isinstance(item, Literal) for item in items):
-            return id, float(len(items))
-    return None, 0.0
-
-
-def _leaves_of(columns: ColumnSet, home: dict[ColumnId, Leaves]) -> Leaves:
-    return union(home.get(column, 0) for column in column_ids(columns))

@@ -12,17 +12,15 @@ from collections.abc import Sequence
 
 from optimizer.algebra.canonical import CanonicalTexts
 from optimizer.algebra.columns import Columns
-from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.join_graph import is_inner_join
 from optimizer.algebra.logical import Aggregate, Limit, LogicalOperator, Scan, SetOp, Values
-from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import combined
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.catalog.table import Catalog
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.known_rows import follows_from_input, narrowed
-from optimizer.stats.relation import RelationStats
+from optimizer.stats.relation import RelationStats, limited
 from optimizer.stats.relation_set import RelationSet, expression, joined, under_columns
 
 
@@ -45,7 +43,7 @@ class Perturbed(Estimator):
         exact = self._exact.estimate(op, props, [_exact(stats) for stats in inputs])
         if isinstance(op, With | Spool | CteReference | Recursion):
             return self._spooled(op, props, inputs, exact)
-        if isinstance(op, JoinGraph) or (isinstance(op, Join) and op.kind is JoinKind.INNER):
+        if is_inner_join(op):
             leaves = sorted((leaf for stats in inputs for leaf in stats.leaves), key=lambda leaf: min(leaf.columns, default=-1))
             predicate = combined([*op.predicate, *(s for stats in inputs for s in stats.predicate)])
             trees = [leaf.tree for leaf in leaves if leaf.tree is not None]
@@ -80,8 +78,7 @@ class Perturbed(Estimator):
             case Scan(predicate=(), limit=None) | Values() | Aggregate(keys=()):
                 return exact.rows
             case Limit():
-                rows = max(0.0, inputs[0].rows - op.offset)
-                return rows if op.count is None else min(rows, float(op.count))
+                return limited(inputs[0].rows, op.offset, op.count)
         if follows_from_input(op):
             return sum(stats.rows for stats in (inputs if isinstance(op, SetOp) else inputs[:1]))
         return exact.rows * self._error(relations)

@@ -19,7 +19,7 @@ from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_se
 from optimizer.algebra.props import united
 from optimizer.algebra.scalars import Call, Predicate, Scalar
 from optimizer.stats.equality_class import NOTHING, EqualityClass, OnLeaf, Relations, combined_leaf
-from optimizer.stats.relation import ColumnFigures, RelationStats
+from optimizer.stats.relation import RelationStats, columns_of
 from optimizer.stats.selectivity import Combine, back_off, plain_column, selectivity
 
 FEW_KINDS = 8  # of factors on a relation: up to so many, all are combined, whether a set has them or not
@@ -180,10 +180,7 @@ def _shares(
 ) -> list[tuple[Relations, float]]:
     """Of conjuncts that are no equality of two columns: the relations they read, all where they read none, and the share of rows
     that passes."""
-    figures: dict[ColumnId, ColumnFigures] = {}
-    for leaf in leaves:
-        figures.update(leaf.columns)
-    everything = (1 << len(leaves)) - 1
+    figures, everything = columns_of(leaves), (1 << len(leaves)) - 1
     read = (column_set(home[c] for c in column_ids(each.columns)) for each in conjuncts)
     return [(within or everything, selectivity(each, figures)) for within, each in zip(read, conjuncts, strict=True)]
 

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from optimizer.algebra.columns import ColumnId, column_ids, column_set, union
+from optimizer.algebra.columns import column_ids, column_set, union
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
 from optimizer.stats.equality_class import Relations
 from optimizer.stats.region import RegionRows
-from optimizer.stats.relation import ColumnFigures, RelationStats
+from optimizer.stats.relation import RelationStats, columns_of
 
 
 class RegionParts:
@@ -57,9 +57,7 @@ def inner_parts(inputs: Sequence[RelationStats], predicate: Predicate) -> tuple[
 
 def region_stats(rows: float, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> RelationStats:
     """The figures of an inner join of so many rows, of those columns that it gives."""
-    figures: dict[ColumnId, ColumnFigures] = {}
-    for leaf in leaves:
-        figures.update(leaf.columns)
+    figures = columns_of(leaves)
     hides = len(figures) > props.columns.bit_count()
     if hides:
         figures = {c: f for c, f in figures.items() if props.columns >> c & 1}

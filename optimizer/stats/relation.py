@@ -113,6 +113,17 @@ class RelationStats:
         return sum(figures.width for id, figures in self.columns.items() if columns >> id & 1)
 
 
+def columns_of(leaves: Iterable[RelationStats]) -> dict[ColumnId, ColumnFigures]:
+    """The columns of several relations."""
+    return {c: figures for leaf in leaves for c, figures in leaf.columns.items()}
+
+
+def limited(rows: float, offset: int, count: int | None) -> float:
+    """How many are left of so many rows."""
+    rows = max(0.0, rows - offset)
+    return rows if count is None else min(rows, float(count))
+
+
 def frequent_values(stats: ColumnStats | None, null_fraction: float) -> Mapping[Any, float]:
     """The most common values of a stored column with their shares of the values that are not NULL."""
     if stats is None or not stats.mcv or null_fraction >= 1.0:

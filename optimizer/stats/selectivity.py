@@ -50,11 +50,6 @@ def conjunction_selectivity(conjuncts: Iterable[Scalar], columns: Figures, combi
     return (combine or back_off)(fractions)
 
 
-def product(fractions: Iterable[float]) -> float:
-    """Combined selectivity of independent predicates."""
-    return prod(fractions)
-
-
 def back_off(fractions: Iterable[float]) -> float:
     """Combined selectivity with exponential back-off: s1 · s2^½ · s3^¼ · s4^⅛, most selective first."""
     result, power = 1.0, 1.0

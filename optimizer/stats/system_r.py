@@ -7,12 +7,12 @@ the product of all. Common values and histograms are not looked at.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 
 from optimizer.algebra.columns import ColumnId
 from optimizer.catalog.table import Table
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.relation import ColumnFigures
-from optimizer.stats.selectivity import product
 
 
 class SystemR(Estimator):
@@ -20,7 +20,7 @@ class SystemR(Estimator):
 
     @staticmethod
     def combine(fractions: Iterable[float]) -> float:
-        return product(fractions)
+        return prod(fractions)
 
     def _stored(self, table: Table, name: str, id: ColumnId) -> ColumnFigures:
         found = super()._stored(table, name, id)

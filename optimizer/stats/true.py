@@ -30,9 +30,7 @@ class TrueRows(KnownRows):
     def known(self, relations: RelationSet) -> float | None:
         op = relations.tree.op
         if isinstance(op, Scan) and not op.predicate and op.limit is None:
-            table = self.catalog.table(op.table)
-            assert table is not None, f"scan of unknown table {op.table}"
-            return float(table.stats.rows)
+            return float(self.table(op).stats.rows)
         if not relations.closed or any(not self._has_rows(scan.table) for scan in relations.scans):
             return None
         try:

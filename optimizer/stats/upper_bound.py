@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import floor
 
 from optimizer.algebra.columns import ColumnId, column_ids, column_set
-from optimizer.algebra.join_graph import JoinGraph
+from optimizer.algebra.join_graph import is_inner_join
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
@@ -38,7 +38,7 @@ from optimizer.stats.bounds import BoundedStats, Bounds, ColumnBounds, bounds_of
 from optimizer.stats.degrees import Steps, added, scaled, together
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.region_parts import inner_parts, region_stats
-from optimizer.stats.relation import RelationStats
+from optimizer.stats.relation import RelationStats, limited
 
 Describe = Callable[[ColumnId], ColumnBounds | None]  # what is known of a column, None for nothing
 SLACK = 1e-9  # sums of many roundings stay below this share
@@ -52,7 +52,7 @@ class UpperBound(Estimator):
     in_regions = False
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
-        if isinstance(op, JoinGraph) or (isinstance(op, Join) and op.kind is JoinKind.INNER):
+        if is_inner_join(op):
             leaves, predicate = inner_parts(inputs, op.predicate)
             return self.inner_region(leaves, predicate, props)
         bounds = self._bounds(op, props, [bounds_of(stats) for stats in inputs], inputs)
@@ -92,9 +92,7 @@ class UpperBound(Estimator):
                 each = (column_set(source[id] for id in column_ids(keys)) for keys in op.sets)
                 return Bounds(sum(inputs[0].combinations(keys) if keys else 1.0 for keys in each), props, _nothing)
             case Limit():
-                rows = max(0.0, inputs[0].rows - op.offset)
-                rows = rows if op.count is None else min(rows, float(op.count))
-                return Bounds(rows, props, _same(inputs[0]))
+                return Bounds(limited(inputs[0].rows, op.offset, op.count), props, _same(inputs[0]))
             case SetOp():
                 return _setop(op, props, inputs)
             case Window() | Spool() | With():
@@ -107,8 +105,7 @@ class UpperBound(Estimator):
         raise SettingsError(f"estimator=upper_bound has no bound for {op.name}: choose another estimator")
 
     def _stored_rows(self, op: Scan, props: LogicalProps) -> Bounds:
-        table = self.catalog.table(op.table)
-        assert table is not None, f"scan of unknown table {op.table}"
+        table = self.table(op)
         rows = float(table.stats.rows)
         stored: dict[ColumnId, StoredColumn] = {}
         columns: dict[ColumnId, ColumnBounds] = {}
@@ -118,8 +115,7 @@ class UpperBound(Estimator):
                 stored[column.id], columns[column.id] = stored_column(described.type, figures, rows)
         base = Bounds(rows, replace(op, predicate=(), limit=None).derive_props(()), columns.get)
         left = filtered(base, op.predicate, props, stored)
-        limited = left.rows if op.limit is None else min(left.rows, float(op.limit))
-        return Bounds(limited, props, _same(left))
+        return Bounds(limited(left.rows, 0, op.limit), props, _same(left))
 
 
 def whole(rows: float) -> float:
