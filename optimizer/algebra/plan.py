@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.physical import PhysicalOperator
+from optimizer.algebra.physical import PhysicalOperator, TableScan
 from optimizer.algebra.traits import Alternative
 
 
@@ -48,6 +48,15 @@ class PlanNode:
             node = stack.pop()
             yield node
             stack.extend(reversed(node.inputs))
+
+
+def aliases_below(plan: PlanNode) -> dict[int, frozenset[str]]:
+    """The aliases of the tables that each node of a plan reads, by the node's identity."""
+    found: dict[int, frozenset[str]] = {}
+    for node in reversed(list(plan.walk())):
+        own = frozenset((node.op.scan.alias,)) if isinstance(node.op, TableScan) else frozenset()
+        found[id(node)] = own.union(*(found[id(below)] for below in node.inputs))
+    return found
 
 
 def prune_columns(plan: PlanNode, columns: ColumnSet) -> None:

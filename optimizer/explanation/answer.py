@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
-from optimizer.algebra.physical import TableScan
-from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.plan import PlanNode, aliases_below
 from optimizer.algebra.printing import number
 from optimizer.errors import many
 from optimizer.explanation.reasons import Reason
@@ -125,12 +124,8 @@ def compared(asked: PlanNode, chosen: PlanNode) -> tuple[Operator, ...]:
 
 def _operators(plan: PlanNode) -> dict[tuple[str, tuple[str, ...], str], list[float]]:
     found: dict[tuple[str, tuple[str, ...], str], list[float]] = {}
-    below: dict[int, frozenset[str]] = {}
-    nodes = list(plan.walk())
-    for node in reversed(nodes):
-        own = frozenset((node.op.scan.alias,)) if isinstance(node.op, TableScan) else frozenset()
-        below[id(node)] = own.union(*(below[id(each)] for each in node.inputs))
-    for node in nodes:
+    below = aliases_below(plan)
+    for node in plan.walk():
         key = node.op.name, tuple(sorted(below[id(node)])), node.op.describe(str)
         found.setdefault(key, []).append(node.local_cost)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any, NamedTuple
 
 from optimizer.algebra.columns import ColumnId
@@ -40,19 +41,8 @@ def read_asked(value: Any, where: str) -> Asked:
     """The plan in a JSON value: of one operator, or the whole answer of `explain --format json`. Raises SettingsError."""
     if isinstance(value, Mapping) and "plan" in value:
         value = value["plan"]
-    made: list[Asked] = []
-    stack: list[tuple[Any, bool]] = [(value, False)]
-    for _ in range(2 * MOST_OPERATORS):
-        if not stack:
-            return made[0]
-        node, ready = stack.pop()
-        if ready:
-            arity = len(node["inputs"]) if node.get("inputs") else 0
-            inputs = tuple(made[len(made) - arity :])
-            del made[len(made) - arity :]
-            traits = node.get("traits")
-            made.append(Asked(node["operator"], node.get("detail", ""), traits, inputs))
-            continue
+    nodes = [value]
+    for node in nodes:  # parents before inputs
         fine = isinstance(node, Mapping) and isinstance(node.get("operator"), str)
         fine = fine and isinstance(node.get("detail", ""), str) and isinstance(node.get("traits"), str | None)
         if not fine or not isinstance(node.get("inputs", []), list):
@@ -60,9 +50,14 @@ def read_asked(value: Any, where: str) -> Asked:
                 f"{where} is no plan: an operator has operator, detail, traits (texts) and inputs (a list of operators)\n"
                 "planscope explain --format json writes one"
             )
-        stack.append((node, True))
-        stack += [(below, False) for below in reversed(node.get("inputs") or [])]
-    raise SettingsError(f"{where} is no plan: it has more than {MOST_OPERATORS:,} operators")
+        nodes += node.get("inputs", [])
+        if len(nodes) > MOST_OPERATORS:
+            raise SettingsError(f"{where} is no plan: it has more than {MOST_OPERATORS:,} operators")
+    made: dict[int, Asked] = {}
+    for node in reversed(nodes):
+        inputs = tuple(made[id(below)] for below in node.get("inputs", []))
+        made[id(node)] = Asked(node["operator"], node.get("detail", ""), node.get("traits"), inputs)
+    return made[id(value)]
 
 
 def scanned(asked: Asked) -> str | None:
@@ -74,20 +69,11 @@ def scanned(asked: Asked) -> str | None:
 
 def order_of(asked: Asked) -> JoinOrder | None:
     """The join order of a plan: its scans, and operators of two inputs; None where it has no scan."""
-    made: list[JoinOrder | None] = []
-    stack: list[tuple[Asked, bool]] = [(asked, False)]
-    while stack:
-        node, ready = stack.pop()
-        if not ready:
-            stack.append((node, True))
-            stack += [(below, False) for below in reversed(node.inputs)]
-            continue
-        arity = len(node.inputs)
-        below = [order for order in made[len(made) - arity :] if order is not None] if arity else []
-        del made[len(made) - arity :]
-        order: JoinOrder | None = below[0] if below else scanned(node)
-        for other in below[1:]:
-            assert order is not None
-            order = (order, other)
-        made.append(order)
-    return made[0]
+    nodes = [asked]
+    for node in nodes:  # parents before inputs
+        nodes += node.inputs
+    made: dict[int, JoinOrder | None] = {}
+    for node in reversed(nodes):
+        below = [order for each in node.inputs if (order := made[id(each)]) is not None]
+        made[id(node)] = reduce(lambda left, right: (left, right), below) if below else scanned(node)
+    return made[id(asked)]

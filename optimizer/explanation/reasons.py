@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from optimizer.algebra.logical import Scan
+from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.printing import number
 from optimizer.algebra.traits import TraitSet
 from optimizer.audit.ledger import Best, Ledger, Limit, Skip
@@ -129,9 +130,12 @@ class Judge:
         return Reason(Kind.NOT_SEARCHED, f"{self.names.goal(goal)} was never optimized: no plan within bounds needed it")
 
     def _is(self, goal: Goal, way: Way, step: Step) -> bool:
-        chosen = self._search.sources.of(self._search, goal).implementation(self._search, goal, way)
+        chosen = self._implementation(goal, way)
         same = chosen.op == step.move.op and chosen.alternative == step.move.alternative
         return same and self._same(way.inputs, step.move.inputs)
+
+    def _implementation(self, goal: Goal, way: Way) -> Implementation:
+        return self._search.sources.of(self._search, goal).implementation(self._search, goal, way)
 
     def _same(self, some: Iterable[Goal], others: Iterable[Goal]) -> bool:
         return all(a is b or (a.group >= 0 and self._key(a) == self._key(b)) for a, b in zip(some, others, strict=True))
@@ -170,8 +174,11 @@ class Judge:
         return None
 
     def _what(self, step: Step) -> str:
-        inputs = " and ".join(self.names.goal(below.goal) for below in step.inputs)
-        return f"{step.move.op.name} of {inputs}" if inputs else step.move.op.name
+        return self._named(step.move.op, [below.goal for below in step.inputs])
+
+    def _named(self, op: PhysicalOperator, goals: Iterable[Goal]) -> str:
+        inputs = " and ".join(map(self.names.goal, goals))
+        return f"{op.name} of {inputs}" if inputs else op.name
 
     def _pruned(self, step: Step, skip: Skip) -> Reason:
         facts = "; ".join(self._fact(fact.of, fact.id, fact.lower, fact.why) for fact in skip.facts)
@@ -202,8 +209,7 @@ class Judge:
         chosen = goal.way
         assert chosen is not None
         by = total - goal.best_cost
-        what = self._search.sources.of(self._search, goal).implementation(self._search, goal, chosen)
-        other = self._named(what, chosen)
+        other = self._named(self._implementation(goal, chosen).op, chosen.inputs)
         event = skip.seq if skip is not None else self._best(goal)
         same_inputs = {each.group for each in chosen.inputs} == {each.group for each in step.move.inputs}
         if step.move.op.name == "merge_join" and same_inputs and skip is None and not self._ids(step)[1]:
@@ -226,16 +232,12 @@ class Judge:
         """The first plan of the goal cost as little as any can, so no other was looked at."""
         goal = step.goal
         assert goal.way is not None
-        other = self._named(self._search.sources.of(self._search, goal).implementation(self._search, goal, goal.way), goal.way)
+        other = self._named(self._implementation(goal, goal.way).op, goal.way.inputs)
         text = (
             f"{self._what(step)} was not looked at: {other} was found first and costs {number(goal.best_cost)}, and no plan for "
             f"{self.names.goal(goal)} can cost less than {number(goal.lower)}"
         )
         return Reason(Kind.DOMINATED, text, self._best(goal), bound=goal.lower, limit=goal.best_cost)
-
-    def _named(self, what: Implementation, way: Way) -> str:
-        inputs = " and ".join(self.names.goal(each) for each in way.inputs)
-        return f"{what.op.name} of {inputs}" if inputs else what.op.name
 
     def _sum(self, parts: list[tuple[str, float]]) -> str:
         return " + ".join(f"{number(cost)} ({name})" for name, cost in parts)

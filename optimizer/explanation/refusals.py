@@ -66,10 +66,8 @@ class Refusals:
         """Why no rule makes a physical operator of some expressions; None where one does."""
         rules = [rule for name, rule in self.rules.items() if name.endswith(f"_to_{operator}")]
         if not rules:
-            known = sorted(
-                {name.partition("_to_")[2] for name, rule in self.rules.items() if isinstance(rule, ImplementationRule)}
-            )
-            known = sorted([*known, *ENFORCERS])
+            made = {name.partition("_to_")[2] for name, rule in self.rules.items() if isinstance(rule, ImplementationRule)}
+            known = sorted(made.union(ENFORCERS))
             hint = did_you_mean(operator, known, f"there are {', '.join(known)}")
             return Reason(Kind.NO_SUCH, f'no rule makes an operator "{operator}"; {hint}')
         if all(rule.name not in self._on for rule in rules):

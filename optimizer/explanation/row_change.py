@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from optimizer.algebra.physical import TableScan
-from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.plan import PlanNode, aliases_below
 from optimizer.explanation.changed import Rows
 from optimizer.explanation.recost import Recosting
 from optimizer.search.extract import give_groups
@@ -126,13 +126,8 @@ def _sets(plans: Iterable[PlanNode]) -> list[frozenset[str]]:
     """The relations that plans scan, and the sets that some plan joins and not every one, small sets first."""
     found: Counter[frozenset[str]] = Counter()
     for plan in plans:
-        joined: set[frozenset[str]] = set()
-        below: dict[int, frozenset[str]] = {}
-        for node in reversed(list(plan.walk())):
-            own = frozenset((node.op.scan.alias.lower(),)) if isinstance(node.op, TableScan) else frozenset()
-            below[id(node)] = own.union(*(below[id(each)] for each in node.inputs))
-            if isinstance(node.op, TableScan) or len(node.inputs) == 2:
-                joined.add(below[id(node)])
-        found.update(joined)
+        below = aliases_below(plan)
+        joined = [node for node in plan.walk() if isinstance(node.op, TableScan) or len(node.inputs) == 2]
+        found.update({frozenset(map(str.lower, below[id(node)])) for node in joined})
     kept = [names for names, count in found.items() if len(names) == 1 or count == 1]
     return sorted(kept, key=lambda names: (len(names), sorted(names)))

@@ -106,7 +106,7 @@ class Why:
         """The cheapest plan that has a physical operator of that name. Raises SettingsError for a name that no rule makes."""
         asked = f"operator {name}"
         if any(node.op.name == name for node in self._query.plan.walk()):
-            return Answer(asked, "chosen", None, self._query.cost, self._query.cost)
+            return self._chosen(asked)
         refusals = self._refusals()
         found = self._cheapest_with(name)
         if found is not None:
@@ -128,10 +128,9 @@ class Why:
         before = [f"it fired {many(count, 'time')} in the stage {stage}, before the search" for stage, count in fired if count]
         refusals = self._refusals()
         if before and name not in refusals.rules:
-            return Answer(asked, "chosen", None, self._query.cost, self._query.cost, notes=tuple(before))
+            return self._chosen(asked, *before)
         if name == PARTITION and self._search.regions.made:
-            before = ["the splits that it stands for were searched set by set, which fires no rule"]
-            return Answer(asked, "chosen", None, self._query.cost, self._query.cost, notes=tuple(before))
+            return self._chosen(asked, "the splits that it stands for were searched set by set, which fires no rule")
         reason = refusals.of_rule(name, self._rewrites)
         if reason is not None:
             return Answer(asked, "unused", reason, None, self._query.cost)
@@ -139,7 +138,7 @@ class Why:
         first = next(e["seq"] for e in self.events if e["kind"] == "fire" and e["rule"] == name)
         note = f"it fired, first at event {first}, and made {many(len(made), 'expression')}"
         if self._chosen_ids() & set(made):
-            return Answer(asked, "chosen", None, self._query.cost, self._query.cost, notes=(f"{note}; the plan has one of them",))
+            return self._chosen(asked, f"{note}; the plan has one of them")
         reasons = [reason for id in made[:MOST_EXPRESSIONS] if (reason := self._of_expression(id)) is not None]
         lost = [reason for reason in reasons if reason.kind is Kind.LOST and reason.by is not None]
         nearest = min(lost, key=lambda each: each.by or 0.0, default=reasons[0] if reasons else None)
@@ -157,14 +156,17 @@ class Why:
         what = f"{event['op']} {event['detail']}".rstrip()
         note = f"{what}, of group {event['group']}, {made} (event {event['seq']})"
         reason = self._of_expression(id)
-        status = "chosen" if reason is None else "unused"
-        cost = self._query.cost if reason is None else None
-        return Answer(f"expression {id}", status, reason, cost, self._query.cost, notes=(note,))
+        if reason is None:
+            return self._chosen(f"expression {id}", note)
+        return Answer(f"expression {id}", "unused", reason, None, self._query.cost, notes=(note,))
 
     # -- how they are answered ----------------------------------------------------------------------------------------------
 
     def _refusals(self) -> Refusals:
         return Refusals(self._search, self.events)
+
+    def _chosen(self, asked: str, *notes: str) -> Answer:
+        return Answer(asked, "chosen", None, self._query.cost, self._query.cost, notes=notes)
 
     def _absent(self, asked: str, reason: Reason) -> Answer:
         return Answer(asked, "absent", reason, None, self._query.cost)

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import Choice, Filter, Project, Scan
-from optimizer.algebra.physical import TableScan
-from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.plan import PlanNode, aliases_below
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.errors import SettingsError, in_one_line
@@ -86,13 +85,10 @@ def place_order(order: JoinOrder, root: Tree, cross: bool) -> tuple[ColumnSet, .
 
 def has_order(plan: PlanNode, order: JoinOrder) -> bool:
     """Whether the relations of each join of the order are joined before any other, by the aliases that a plan scans."""
-    below: dict[int, Names] = {}
-    for node in reversed(list(plan.walk())):
-        own = frozenset((node.op.scan.alias.lower(),)) if isinstance(node.op, TableScan) else frozenset()
-        below[id(node)] = own.union(*(below[id(child)] for child in node.inputs))
+    joined = {frozenset(map(str.lower, aliases)) for aliases in aliases_below(plan).values()}
     for left, right in subtrees(order):
         both = left | right
-        if any(names & both and not names <= both and not both <= names for names in below.values()):
+        if any(names & both and not names <= both and not both <= names for names in joined):
             return False
     return True
 
