@@ -121,12 +121,8 @@ class Draft:
         keep, gone = self.groups.edit(event["into"]), self.groups.edit(event["gone"])
         if keep is gone or keep.merged_into is not None or gone.merged_into is not None:
             raise ValueError("one of the groups went into another one before")
-        for id, mexpr in list(self.state.mexprs.items()):
-            if mexpr.group == gone.id or gone.id in mexpr.inputs:
-                mexpr = self.mexprs.edit(id)
-                mexpr.local_cost = None  # depends on the figures of either group, which are out of date
-                mexpr.group = keep.id if mexpr.group == gone.id else mexpr.group
-                mexpr.inputs = [keep.id if gid == gone.id else gid for gid in mexpr.inputs]
+        for mexpr in self._renamed(gone.id, keep.id):
+            mexpr.local_cost = None  # depends on the figures of either group, which are out of date
         for id in gone.goals:
             self._anew(id)
         keep.logical += gone.logical
@@ -137,6 +133,15 @@ class Draft:
                 self.groups.edit(id).merged_into = keep.id
         if gone.lower < keep.lower:
             keep.lower, keep.lower_event = gone.lower, event["seq"]
+
+    def _renamed(self, gone: int, into: int) -> list[MExprState]:
+        """The expressions of a group, or over it, that is called otherwise from now on."""
+        touched = [id for id, mexpr in self.state.mexprs.items() if mexpr.group == gone or gone in mexpr.inputs]
+        found = [self.mexprs.edit(id) for id in touched]
+        for mexpr in found:
+            mexpr.group = into if mexpr.group == gone else mexpr.group
+            mexpr.inputs = [into if gid == gone else gid for gid in mexpr.inputs]
+        return found
 
     def on_explored(self, event: Event) -> None:
         self.groups.edit(event["group"]).explored = True
@@ -170,11 +175,7 @@ class Draft:
         gone = self.groups.remove(goal.group)
         group.goals = sorted([*group.goals, goal.id])
         group.physical = sorted(group.physical + gone.physical)
-        for id, mexpr in list(self.state.mexprs.items()):
-            if id < 0 and (mexpr.group == gone.id or gone.id in mexpr.inputs):
-                mexpr = self.mexprs.edit(id)
-                mexpr.group = group.id if mexpr.group == gone.id else mexpr.group
-                mexpr.inputs = [group.id if gid == gone.id else gid for gid in mexpr.inputs]
+        self._renamed(gone.id, group.id)
         goal.group = group.id
 
     def on_limit(self, event: Event) -> None:

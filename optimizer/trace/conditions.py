@@ -143,9 +143,8 @@ def _call(name: str, argument: _Node) -> _Node:
 
 
 def _bool(every: bool, terms: list[_Node]) -> _Node:
-    if every:
-        return lambda event, state: all(term(event, state) for term in terms)
-    return lambda event, state: any(term(event, state) for term in terms)
+    test = all if every else any
+    return lambda event, state: test(term(event, state) for term in terms)
 
 
 def _arithmetic(op: Callable[[Any, Any], Any], left: _Node, right: _Node) -> _Node:

@@ -162,21 +162,15 @@ class MemoState:
 
     def as_json(self) -> dict[str, Any]:
         """The state as JSON values: tables are lists in the order of ids, an infinite number is the text "inf"."""
+        tables: dict[str, dict[int, Any]] = {"groups": self.groups, "mexprs": self.mexprs, "goals": self.goals}
         return {
-            "groups": [_record(self.groups[id]) for id in sorted(self.groups)],
-            "mexprs": [_record(self.mexprs[id]) for id in sorted(self.mexprs)],
-            "goals": [_record(self.goals[id]) for id in sorted(self.goals)],
-            "stack": [_record(task) for task in self.stack],
-            "running": None if self.running is None else _record(self.running),
+            **{name: [finite(asdict(table[id])) for id in sorted(table)] for name, table in tables.items()},
+            "stack": [asdict(task) for task in self.stack],
+            "running": None if self.running is None else asdict(self.running),
             "root": self.root,
             "tree": self.tree,
             "plan": self.plan,
         }
-
-
-def _record(record: GroupState | MExprState | GoalState | TaskState) -> dict[str, Any]:
-    values: dict[str, Any] = finite(asdict(record))
-    return values
 
 
 def finite(value: Any) -> Any:
