@@ -6,7 +6,7 @@ it takes; no traceback belongs to it. Anything else that escapes is a bug of our
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 
@@ -125,10 +125,17 @@ def _excerpt(sql: str, start: int, end: int) -> list[str]:
     return ["  " + line, "  " + before + "^" * min(width, max(1, len(line) - column))]
 
 
-def did_you_mean(name: str, known: Collection[str], otherwise: str) -> str:
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is nearest to `name`, whatever the letter case, if any is near."""
+    by_lower = {k.lower(): k for k in known}
+    near = get_close_matches(name.lower()[:200], by_lower, 1)  # no name is as long
+    return by_lower[near[0]] if near else None
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     """A hint beside a name that is unknown: the nearest of the known ones, or what to say where none is near."""
-    near = get_close_matches(name, known, 1)
-    return f'did you mean "{near[0]}"?' if near else otherwise
+    near = nearest(name, known)
+    return f'did you mean "{near}"?' if near else otherwise
 
 
 class Interrupted(KeyboardInterrupt):

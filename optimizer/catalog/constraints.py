@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -10,15 +9,14 @@ from optimizer.algebra.types import is_opaque, type_name
 from optimizer.catalog.declarations import ForeignKeyDeclaration, TableDeclaration
 from optimizer.catalog.table import ForeignKey, Table, TableColumn
 from optimizer.catalog.types import type_family
-from optimizer.errors import CatalogError, many
+from optimizer.errors import CatalogError, many, nearest
 
 
 def near(name: str, known: Sequence[str]) -> str:
     """`it has a, b and 3 more; did you mean "a"?`"""
     shown = ", ".join(known[:6]) + (f" and {len(known) - 6} more" if len(known) > 6 else "")
-    lower = {k.lower(): k for k in known}
-    close = difflib.get_close_matches(name.lower(), list(lower), n=1)
-    return f"there is {shown or 'none'}" + (f'; did you mean "{lower[close[0]]}"?' if close else "")
+    close = nearest(name, known)
+    return f"there is {shown or 'none'}" + (f'; did you mean "{close}"?' if close else "")
 
 
 def apply_declaration(table: Table, declared: TableDeclaration) -> Table:

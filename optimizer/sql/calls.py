@@ -26,6 +26,7 @@ from optimizer.algebra.types import (
     is_string,
     type_name,
 )
+from optimizer.errors import did_you_mean
 from optimizer.sql import dates, moments
 from optimizer.sql.aggregates import bind_aggregate
 from optimizer.sql.arithmetic import combine, integer_argument, numeric_argument
@@ -34,7 +35,6 @@ from optimizer.sql.coerce import Operand, as_text, bare, convert
 from optimizer.sql.instead import FUNCTIONS_PAGE, INSTEAD
 from optimizer.sql.literals import INTERVAL_UNITS
 from optimizer.sql.rows import row_items
-from optimizer.sql.source import suggestion
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
@@ -305,8 +305,8 @@ def _by_name(binder: ExpressionBinder, node: Any) -> Scalar:
         raise binder.unknown_form(node)
     if name in INSTEAD:
         raise binder.source.unsupported(f"the function {name}", node, INSTEAD[name])
-    close = suggestion(name, (*_KNOWN, *SCALAR_NAMES, *AGGREGATE_NAMES))
-    raise binder.source.error(f'unknown function "{node.this}"', node, f'did you mean "{close}"?' if close else FUNCTIONS_PAGE)
+    hint = did_you_mean(name, (*_KNOWN, *SCALAR_NAMES, *AGGREGATE_NAMES), FUNCTIONS_PAGE)
+    raise binder.source.error(f'unknown function "{node.this}"', node, hint)
 
 
 def _series(binder: ExpressionBinder, node: Any) -> Scalar:

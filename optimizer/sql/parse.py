@@ -6,7 +6,6 @@ refused by `tokens` or marked for the binder.
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Any, ClassVar
 
@@ -17,7 +16,7 @@ from sqlglot.tokens import TokenType
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
-from optimizer.errors import SqlError, Unsupported
+from optimizer.errors import SqlError, Unsupported, did_you_mean
 from optimizer.sql.derivable import parser_class
 from optimizer.sql.instead import PIVOTS
 from optimizer.sql.literals import INTERVAL_UNITS
@@ -294,8 +293,8 @@ def _check_statement(source: Source, tokens: list[Any]) -> None:
         if word in _STATEMENTS:
             hint = dict(PIVOTS.values()).get(word, "planscope plans queries: SELECT ...")
             raise Unsupported(f"{word} is not supported", *where, hint)
-        close = difflib.get_close_matches(word, sorted(_QUERY_STARTS | _STATEMENTS), 1)
-        hint = f'did you mean "{close[0].lower()}"?' if close else "a query starts with SELECT, WITH, VALUES or FROM"
+        known = sorted(word.lower() for word in _QUERY_STARTS | _STATEMENTS)
+        hint = did_you_mean(word, known, "a query starts with SELECT, WITH, VALUES or FROM")
         raise SqlError(f'syntax error at "{first.text}"', *where, hint)
 
 

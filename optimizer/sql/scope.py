@@ -14,7 +14,8 @@ from optimizer.algebra.columns import ColumnSet, union
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.types import is_opaque, type_name
-from optimizer.sql.source import Source, did_you_mean, listing, suggestion
+from optimizer.errors import nearest
+from optimizer.sql.source import Source, did_you_mean, listing
 
 if TYPE_CHECKING:
     from optimizer.sql.context import Ctes
@@ -166,7 +167,7 @@ def _what_exists(relations: Sequence[Relation], name: str, aliases: Sequence[str
     if not relations:
         return "there is no FROM clause to take it from" if not aliases else f"the aliases are {listing(aliases)}"
     names = [n for r in relations for n in r.names]
-    close = suggestion(name, [*names, *aliases])
+    close = nearest(name, [*names, *aliases])
     holders = [r for r in relations if close in r.names] or relations
     parts = [f"{r.alias} has {listing(r.names)}" for r in holders[:3]]
     if close:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from datetime import datetime
@@ -10,7 +9,7 @@ from typing import Any
 
 from sqlglot.tokens import TokenType
 
-from optimizer.errors import SqlError, Unsupported
+from optimizer.errors import SqlError, Unsupported, nearest
 from optimizer.sql.instead import PIVOTS
 
 Span = tuple[int, int]
@@ -147,16 +146,9 @@ def form_name(node: Any) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
 
 
-def suggestion(name: str, known: Iterable[str]) -> str | None:
-    """The known name closest to `name`, if any is close."""
-    by_lower = {k.lower(): k for k in known}
-    close = difflib.get_close_matches(name.lower()[:200], list(by_lower), 1, 0.6)  # no name is as long
-    return by_lower[close[0]] if close else None
-
-
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a hint that names the known name closest to `name`; empty where none is close."""
-    close = suggestion(name, known)
+    close = nearest(name, known)
     return f'; did you mean "{close}"?' if close else ""
 
 
