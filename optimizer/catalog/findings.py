@@ -9,12 +9,11 @@ files of its tables are the ones that were read: same contents as far as the fin
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from optimizer.catalog.folder import METADATA_FOLDER
+from optimizer.catalog.folder import METADATA_FOLDER, replace_file
 from optimizer.errors import CatalogError
 
 Files = Mapping[str, Mapping[str, str]]  # by table, what its files are known by (`fingerprint.file_identities`)
@@ -63,12 +62,7 @@ class Findings:
         entries = [{**one._asdict(), "files": files, "against": words} for one, (files, words) in sorted(self._found.items())]
         target = findings_file(folder)
         target.parent.mkdir(exist_ok=True)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            temporary.write_text(json.dumps({"version": _VERSION, "found": entries}, indent=1) + "\n", encoding="utf-8")
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        replace_file(target, json.dumps({"version": _VERSION, "found": entries}, indent=1) + "\n")
 
 
 def read_findings(folder: Path) -> Findings:

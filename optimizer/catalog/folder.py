@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +71,16 @@ def find_tables(folder: Path) -> list[TableFiles]:
 def passed_over(folder: Path) -> tuple[str, ...]:
     """Names of the files of other kinds, of which there are no tables."""
     return tuple(entry.name for entry in _entries(folder) if entry.is_file() and entry.suffix.lower() not in FORMATS)
+
+
+def replace_file(path: Path, content: str | bytes) -> None:
+    """Write a file whole or not at all. Raises OSError."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _check_finished(folder: Path) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from optimizer.catalog.folder import METADATA_FOLDER
+from optimizer.catalog.folder import METADATA_FOLDER, replace_file
 from optimizer.catalog.histogram import Histogram
 from optimizer.catalog.table import ColumnStats, Table, TableStats
 from optimizer.catalog.value_text import reader, text
@@ -80,11 +79,11 @@ def write_statistics(folder: Path, tables: Sequence[Table], files: Mapping[str, 
     digest = hashlib.sha256(catalog.encode() + buffer.getvalue()).hexdigest()[:16]
     version = home / "statistics" / digest
     version.mkdir(parents=True, exist_ok=True)
-    _replace(version / "catalog.json", catalog.encode())
-    _replace(version / "histograms.parquet", buffer.getvalue())
+    replace_file(version / "catalog.json", catalog)
+    replace_file(version / "histograms.parquet", buffer.getvalue())
     before = _pointer(home)
     if digest != before:
-        _replace(home / "statistics.json", (json.dumps({"version": VERSION, "current": digest}) + "\n").encode())
+        replace_file(home / "statistics.json", json.dumps({"version": VERSION, "current": digest}) + "\n")
         for other in (home / "statistics").iterdir():
             if other.name not in (digest, before):
                 shutil.rmtree(other, ignore_errors=True)
@@ -211,12 +210,3 @@ def _read(version: Path, changed: int) -> StoredStatistics:
     if not all(isinstance(entry, dict) for entry in [tables, *tables.values()]):
         raise ValueError("tables are not described by objects")
     return StoredStatistics(tables, dict(zip(keys, values, strict=True)))
-
-
-def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -35,9 +35,7 @@ def canonical_type(stored: DataType) -> DataType:
         return pa.decimal128(stored.precision, stored.scale)
     if kinds.is_string(stored) or kinds.is_large_string(stored) or kinds.is_string_view(stored):
         return pa.string()
-    if kinds.is_binary(stored) or kinds.is_large_binary(stored) or kinds.is_binary_view(stored):
-        return pa.binary()
-    if kinds.is_fixed_size_binary(stored):
+    if any(test(stored) for test in (kinds.is_binary, kinds.is_large_binary, kinds.is_binary_view, kinds.is_fixed_size_binary)):
         return pa.binary()
     if kinds.is_date(stored):
         return pa.date32()

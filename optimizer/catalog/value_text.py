@@ -8,9 +8,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-import pyarrow.types as kinds
-
 from optimizer.algebra.columns import DataType
+from optimizer.catalog.types import type_family
 
 
 def text(value: Any) -> str:
@@ -25,10 +24,7 @@ def text(value: Any) -> str:
 def reader(type: DataType) -> Callable[[str], Any]:
     """What reads values of a type; it raises ValueError (ArithmeticError for decimals) for texts that are none, and for every
     text where the type is opaque."""
-    for test, read in _READERS:
-        if test(type):
-            return read
-    return _no_value
+    return _READERS.get(type_family(type), _no_value)
 
 
 def _no_value(value: str) -> Any:
@@ -39,13 +35,13 @@ def _boolean(value: str) -> bool:
     return {"True": True, "False": False}[value]
 
 
-_READERS: tuple[tuple[Callable[[DataType], bool], Callable[[str], Any]], ...] = (
-    (kinds.is_boolean, _boolean),
-    (kinds.is_integer, int),
-    (kinds.is_floating, float),
-    (kinds.is_decimal, Decimal),
-    (kinds.is_date, datetime.date.fromisoformat),
-    (kinds.is_timestamp, datetime.datetime.fromisoformat),
-    (kinds.is_string, str),
-    (kinds.is_binary, base64.b64decode),
-)
+_READERS: dict[str, Callable[[str], Any]] = {
+    "boolean": _boolean,
+    "integer": int,
+    "floating point": float,
+    "decimal": Decimal,
+    "date": datetime.date.fromisoformat,
+    "timestamp": datetime.datetime.fromisoformat,
+    "string": str,
+    "binary": base64.b64decode,
+}
