@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from optimizer.algebra.columns import DataType
-from optimizer.catalog.facts import FileFacts
+from optimizer.catalog.facts import FileFacts, reading
 from optimizer.catalog.fingerprint import file_fingerprint
 from optimizer.catalog.measure import measure
 from optimizer.catalog.table import TableColumn
@@ -19,24 +19,20 @@ from optimizer.errors import CatalogError
 
 def arrow_facts(path: Path) -> FileFacts:
     """Raises CatalogError when the file is damaged, an Arrow stream or not Arrow, or holds a value no canonical type has."""
-    try:
-        with pa.memory_map(str(path)) as memory, pa.ipc.open_file(memory) as file:
-            for stored in file.schema:
-                if pa.types.is_run_end_encoded(stored.type):
-                    raise CatalogError(
-                        f'column "{stored.name}" of {path} is run-end encoded, which is not read\n'
-                        "decode it (pyarrow.compute.run_end_decode) and write the file again"
-                    )
-            columns = [TableColumn(stored.name, _type(file, i), stored.nullable) for i, stored in enumerate(file.schema)]
-            batches = (_whole(file.get_batch(i)) for i in range(file.num_record_batches))
-            rows, stats = measure(path, batches, columns)
-    except PermissionError as error:
-        raise CatalogError(f"cannot read {path}: permission denied") from error
-    except (pa.ArrowException, OSError) as error:
-        raise CatalogError(
-            f"{path} is damaged, incomplete or not an Arrow file ({str(error).rstrip('.')})\n"
-            "write it again as an Arrow IPC file (not a stream), or move it out of the folder"
-        ) from error
+    with (
+        reading(path, "an Arrow file", "write it again as an Arrow IPC file (not a stream)"),
+        pa.memory_map(str(path)) as memory,
+        pa.ipc.open_file(memory) as file,
+    ):
+        for stored in file.schema:
+            if pa.types.is_run_end_encoded(stored.type):
+                raise CatalogError(
+                    f'column "{stored.name}" of {path} is run-end encoded, which is not read\n'
+                    "decode it (pyarrow.compute.run_end_decode) and write the file again"
+                )
+        columns = [TableColumn(stored.name, _type(file, i), stored.nullable) for i, stored in enumerate(file.schema)]
+        batches = (_whole(file.get_batch(i)) for i in range(file.num_record_batches))
+        rows, stats = measure(path, batches, columns)
     return FileFacts(path, tuple(columns), rows, path.stat().st_size, stats, file_fingerprint(path))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,20 @@ class FileFacts:
     stats: dict[str, ColumnStats]
     fingerprint: str
     order: tuple[str, ...] = ()
+
+
+@contextmanager
+def reading(path: Path, kind: str, remedy: str) -> Iterator[None]:
+    """While a file of a kind is read. Raises CatalogError where it cannot be."""
+    try:
+        yield
+    except PermissionError as error:
+        raise CatalogError(f"cannot read {path}: permission denied") from error
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).split("\n")[0].split(". Detail:")[0].rstrip(".")
+        raise CatalogError(
+            f"{path} is damaged, incomplete or not {kind} ({reason})\n{remedy}, or move it out of the folder"
+        ) from error
 
 
 def with_nanoseconds(files: list[FileFacts]) -> list[FileFacts]:
@@ -60,10 +75,7 @@ def same_columns(table: str, files: Sequence[FileFacts]) -> tuple[TableColumn, .
 
 
 def _difference(first: FileFacts, other: FileFacts) -> str:
-    def types(facts: FileFacts) -> dict[str, str]:
-        return {c.name: str(c.type) for c in facts.columns}
-
-    mine, theirs = types(first), types(other)
+    mine, theirs = ({c.name: str(c.type) for c in facts.columns} for facts in (first, other))
     for name in [*mine, *theirs]:
         if name not in theirs:
             return f'{first.path.name} has a column "{name}", {other.path.name} has none'

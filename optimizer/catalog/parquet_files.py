@@ -13,7 +13,7 @@ import pyarrow.types as kinds
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import is_opaque
-from optimizer.catalog.facts import FileFacts, combine
+from optimizer.catalog.facts import FileFacts, combine, reading
 from optimizer.catalog.fingerprint import file_fingerprint
 from optimizer.catalog.table import ColumnStats, TableColumn
 from optimizer.catalog.types import canonical_type, fixed_width, is_nanoseconds
@@ -22,20 +22,11 @@ from optimizer.errors import CatalogError
 
 def parquet_facts(path: Path) -> FileFacts:
     """Raises CatalogError when the file is cut off, damaged, not Parquet or not readable."""
-    try:
-        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
-            return _facts(path, file.metadata, file.schema_arrow)
-    except PermissionError as error:
-        raise CatalogError(f"cannot read {path}: permission denied") from error
-    except (pa.ArrowException, OSError) as error:
-        raise CatalogError(
-            f"{path} is damaged, incomplete or not a Parquet file ({_reason(error)})\n"
-            "write it again, or move it out of the folder"
-        ) from error
-
-
-def _reason(error: Exception) -> str:
-    return str(error).split("\n")[0].split(". Detail:")[0].rstrip(".")
+    with (
+        reading(path, "a Parquet file", "write it again"),
+        pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file,
+    ):
+        return _facts(path, file.metadata, file.schema_arrow)
 
 
 def _facts(path: Path, footer: Any, schema: pa.Schema) -> FileFacts:
