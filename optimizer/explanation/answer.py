@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from optimizer.algebra.plan import PlanNode, aliases_below
@@ -117,7 +118,7 @@ def compared(asked: PlanNode, chosen: PlanNode) -> tuple[Operator, ...]:
     rows = []
     for key in dict.fromkeys((*mine, *theirs)):
         operator, relations, _ = key
-        for a, c in zip(*_filled(mine.get(key, []), theirs.get(key, [])), strict=True):
+        for a, c in zip_longest(mine.get(key, []), theirs.get(key, [])):
             rows.append(Operator(operator, relations, a, c))
     return tuple(_joined(rows))
 
@@ -129,11 +130,6 @@ def _operators(plan: PlanNode) -> dict[tuple[str, tuple[str, ...], str], list[fl
         key = node.op.name, tuple(sorted(below[id(node)])), node.op.describe(str)
         found.setdefault(key, []).append(node.local_cost)
     return found
-
-
-def _filled(a: list[float], c: list[float]) -> tuple[list[float | None], list[float | None]]:
-    size = max(len(a), len(c))
-    return [*a, *[None] * (size - len(a))], [*c, *[None] * (size - len(c))]
 
 
 def _joined(rows: list[Operator]) -> list[Operator]:
