@@ -6,13 +6,15 @@ two constants are done here when the result fits.
 
 from __future__ import annotations
 
-from decimal import Context, Decimal
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
+from optimizer.algebra.evaluate import evaluate
+from optimizer.algebra.evaluate_numbers import negate
 from optimizer.algebra.scalars import Call, Literal, Scalar
 from optimizer.algebra.types import (
     DOUBLE,
@@ -30,6 +32,7 @@ from optimizer.algebra.types import (
     is_string,
     type_name,
 )
+from optimizer.errors import ExecutionError
 from optimizer.sql import dates
 from optimizer.sql.cast_hints import cast_hint
 from optimizer.sql.coerce import Operand, bare, convert, literal_fits
@@ -40,7 +43,6 @@ if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
 _SYMBOLS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%", exp.Div: "/", exp.IntDiv: "//"}
-_EXACT = Context(prec=100)
 
 
 def _binary(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -122,23 +124,11 @@ def _as_decimal(binder: ExpressionBinder, operand: Operand) -> Scalar:
 
 
 def _folded(function: str, args: tuple[Scalar, Scalar], type: DataType) -> Scalar | None:
-    """The result for two exact constants; None when it is not exact here or does not fit."""
-    a, b = args
-    if not (isinstance(a, Literal) and isinstance(b, Literal)) or function not in "+-*" or is_float(type):
+    """The result for two exact constants; None for others, and where it does not fit."""
+    if function not in "+-*" or is_float(type) or not all(isinstance(arg, Literal) for arg in args):
         return None
-    if a.value is None or b.value is None:
-        return Literal(None, type)
-    x, y = Decimal(a.value), Decimal(b.value)
-    result = {"+": _EXACT.add, "-": _EXACT.subtract, "*": _EXACT.multiply}[function](x, y)
-    return _exactly(result, type)
-
-
-def _exactly(number: Decimal, type: DataType) -> Literal | None:
-    if is_integer(type):
-        low, high = integer_range(type)
-        return Literal(int(number), type) if low <= number <= high else None
-    if abs(number) < Decimal(10) ** (type.precision - type.scale):
-        return Literal(number.quantize(Decimal(1).scaleb(-type.scale), None, _EXACT), type)
+    with suppress(ExecutionError):
+        return Literal(evaluate(Call(function, args, type), {}), type)
     return None
 
 
@@ -149,7 +139,7 @@ def _negate(binder: ExpressionBinder, node: Any) -> Scalar:
         literal = binder.bind(inner)
         assert isinstance(literal, Literal), "a number is a constant"
         smallest = literal.type == HUGEINT and literal.value == -integer_range(INT64)[0]
-        return Literal(int(-literal.value), INT64) if smallest else Literal(_minus(literal.value), literal.type)
+        return Literal(int(-literal.value), INT64) if smallest else Literal(negate(literal.value, literal.type), literal.type)
     operand = binder.operand(node.this)
     scalar = operand.scalar
     if pa.types.is_null(scalar.type):
@@ -159,15 +149,10 @@ def _negate(binder: ExpressionBinder, node: Any) -> Scalar:
     if not is_numeric(scalar.type):
         raise binder.source.error(f'"-" needs a number, not {type_name(scalar.type)}', operand.node)
     if isinstance(scalar, Literal) and is_decimal(scalar.type) and scalar.value is not None:
-        return Literal(_minus(scalar.value), scalar.type)
+        return Literal(negate(scalar.value, scalar.type), scalar.type)
     if is_integer(scalar.type) and not pa.types.is_signed_integer(scalar.type):
         scalar = convert(binder.source, operand, INT64 if scalar.type.bit_width < 64 else decimal_of(scalar.type))
     return Call("neg", (scalar,), scalar.type)
-
-
-def _minus(value: Any) -> Any:
-    """Exactly: Python's sign rounds a decimal to 28 digits."""
-    return _EXACT.minus(value) if isinstance(value, Decimal) else -value
 
 
 def _plus(binder: ExpressionBinder, node: Any) -> Scalar:

@@ -7,14 +7,14 @@ of differences one may take parts.
 
 from __future__ import annotations
 
-import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.evaluate_dates import DAY, FURTHER_PARTS, PARTS, date_add
+from optimizer.algebra.evaluate import evaluate
+from optimizer.algebra.evaluate_dates import DAY, FURTHER_PARTS, PARTS
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.algebra.scalars import Call, Literal, Scalar
 from optimizer.algebra.types import (
@@ -99,13 +99,7 @@ def _shift(binder: ExpressionBinder, moment: Operand, interval: Operand, sign: i
     shift = scaled_interval(binder, interval, sign, interval.node)
     if isinstance(shift, Literal) and shift.value is None:
         return Literal(None, TIMESTAMP)
-    if isinstance(shift, Literal) and isinstance(moment.scalar, Literal) and moment.scalar.value is not None:
-        try:
-            return Literal(date_add(moment.scalar.value, shift.value), TIMESTAMP)
-        except ExecutionError:
-            raise binder.source.error("the date is beyond years 1 to 9999", node) from None
-    start = convert(binder.source, moment, TIMESTAMP)
-    return Call("date_add", (start, shift), TIMESTAMP)
+    return _moved(binder, Call("date_add", (convert(binder.source, moment, TIMESTAMP), shift), TIMESTAMP), node)
 
 
 def _shift_days(binder: ExpressionBinder, date: Operand, days: Operand, sign: int, node: Any) -> Scalar:
@@ -114,14 +108,19 @@ def _shift_days(binder: ExpressionBinder, date: Operand, days: Operand, sign: in
         if count.value is None:
             return Literal(None, DATE)
         count = Literal(sign * count.value, INT32)
-        if isinstance(date.scalar, Literal) and date.scalar.value is not None:
-            try:
-                return Literal(date.scalar.value + datetime.timedelta(days=count.value), DATE)
-            except OverflowError:
-                raise binder.source.error("the date is beyond years 1 to 9999", node) from None
     elif sign < 0:
         count = Call("neg", (count,), INT32)
-    return Call("date_add_days", (date.scalar, count), DATE)
+    return _moved(binder, Call("date_add_days", (date.scalar, count), DATE), node)
+
+
+def _moved(binder: ExpressionBinder, call: Call, node: Any) -> Scalar:
+    """The call; of constants its value."""
+    if not all(isinstance(arg, Literal) and arg.value is not None for arg in call.args):
+        return call
+    try:
+        return Literal(evaluate(call, {}), call.type)
+    except ExecutionError:
+        raise binder.source.error("the date is beyond years 1 to 9999", node) from None
 
 
 def times(binder: ExpressionBinder, left: Operand, right: Operand, node: Any) -> Scalar:
