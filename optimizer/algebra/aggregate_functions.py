@@ -136,74 +136,42 @@ _AGGREGATE = (
         ordered=True,
         spelled=("listagg", "group_concat"),
     ),
-    AggregateFunction(
-        "first",
-        "x of the first row, also where it is NULL",
-        ("any",),
-        same_type,
-        operator.itemgetter(0),
-        one_row=True,
-        ordered=True,
-        keeps_nulls=True,
-        spelled=("arbitrary",),
+    *(
+        AggregateFunction(
+            name,
+            doc,
+            ("any",),
+            same_type,
+            operator.itemgetter(place),
+            one_row=True,
+            ordered=True,
+            keeps_nulls=nulls,
+            spelled=spelled,
+        )
+        for name, doc, place, nulls, spelled in (
+            ("first", "x of the first row, also where it is NULL", 0, True, ("arbitrary",)),
+            ("last", "x of the last row, also where it is NULL", -1, True, ()),
+            ("any_value", "the first value", 0, False, ()),
+        )
     ),
-    AggregateFunction(
-        "last",
-        "x of the last row, also where it is NULL",
-        ("any",),
-        same_type,
-        operator.itemgetter(-1),
-        one_row=True,
-        ordered=True,
-        keeps_nulls=True,
+    *(
+        AggregateFunction(
+            name, doc, ("any", "orderable"), same_type, partial(aggregates.arg_extreme, of), ordered=True, spelled=spelled
+        )
+        for name, doc, of, spelled in (
+            ("arg_min", "arg_min(x, y): x where y is smallest, in the first of such rows", min, ("argmin", "min_by")),
+            ("arg_max", "arg_max(x, y): x where y is largest, in the first of such rows", max, ("argmax", "max_by")),
+        )
     ),
-    AggregateFunction("any_value", "the first value", ("any",), same_type, operator.itemgetter(0), one_row=True, ordered=True),
-    AggregateFunction(
-        "arg_min",
-        "arg_min(x, y): x where y is smallest, in the first of such rows",
-        ("any", "orderable"),
-        same_type,
-        aggregates.arg_min,
-        ordered=True,
-        spelled=("argmin", "min_by"),
-    ),
-    AggregateFunction(
-        "arg_max",
-        "arg_max(x, y): x where y is largest, in the first of such rows",
-        ("any", "orderable"),
-        same_type,
-        aggregates.arg_max,
-        ordered=True,
-        spelled=("argmax", "max_by"),
-    ),
-    AggregateFunction(
-        "bit_and",
-        "the bits that all have",
-        ("integer",),
-        same_type,
-        partial(reduce, operator.and_),
-        duplicate_insensitive=True,
-        two_steps=True,
-        one_row=True,
-    ),
-    AggregateFunction(
-        "bit_or",
-        "the bits that one has",
-        ("integer",),
-        same_type,
-        partial(reduce, operator.or_),
-        duplicate_insensitive=True,
-        two_steps=True,
-        one_row=True,
-    ),
-    AggregateFunction(
-        "bit_xor",
-        "the bits that an odd number has",
-        ("integer",),
-        same_type,
-        partial(reduce, operator.xor),
-        two_steps=True,
-        one_row=True,
+    *(
+        AggregateFunction(
+            name, doc, ("integer",), same_type, partial(reduce, of), duplicate_insensitive=same, two_steps=True, one_row=True
+        )
+        for name, doc, of, same in (
+            ("bit_and", "the bits that all have", operator.and_, True),
+            ("bit_or", "the bits that one has", operator.or_, True),
+            ("bit_xor", "the bits that an odd number has", operator.xor, False),
+        )
     ),
     AggregateFunction(
         "fsum",

@@ -90,9 +90,9 @@ def _cast(scalar: Cast, row: Row) -> Value:
     value = evaluate(scalar.arg, row)
     if value is None:
         return None
-    if not scalar.lenient:
-        return cast(value, scalar.arg.type, scalar.type)
     try:
         return cast(value, scalar.arg.type, scalar.type)
     except ExecutionError:
-        return None
+        if scalar.lenient:
+            return None
+        raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -194,14 +194,9 @@ def _moment_between(low: datetime, high: datetime, part: float) -> datetime:
 _MICROSECOND, _EPOCH = timedelta(microseconds=1), datetime(1970, 1, 1)
 
 
-def arg_min(values: Sequence[Any], keys: Sequence[Any]) -> Any:
-    """The value beside the smallest key, the first of several."""
-    return values[min(range(len(keys)), key=lambda i: order_key(keys[i]))]
-
-
-def arg_max(values: Sequence[Any], keys: Sequence[Any]) -> Any:
-    """The value beside the largest key, the first of several."""
-    return values[max(range(len(keys)), key=lambda i: order_key(keys[i]))]
+def arg_extreme(of: Callable[..., int], values: Sequence[Any], keys: Sequence[Any]) -> Any:
+    """The value beside the key that `of`, min or max, picks, the first of several."""
+    return values[of(range(len(keys)), key=lambda i: order_key(keys[i]))]
 
 
 def entropy(values: Sequence[Any]) -> float:

@@ -41,7 +41,11 @@ def whole(pattern: str) -> str:
 
 
 def matches(text: str, pattern: str, options: str = "") -> bool:
-    return bool(_run(lambda: pc.match_substring_regex(pa.scalar(text), flagged(pattern, options)), pattern).as_py())
+    try:
+        return bool(pc.match_substring_regex(pa.scalar(text), flagged(pattern, options)).as_py())
+    except pa.ArrowInvalid as error:
+        reason = re.sub(r"^.*?: ", "", str(error).splitlines()[0])
+        raise ExecutionError(f"{pattern!r} is no regular expression: {reason}") from None
 
 
 def full_match(text: str, pattern: str, options: str = "") -> bool:
@@ -98,11 +102,3 @@ def extracted_texts(texts: Texts, pattern: str, group: int = 0, options: str = "
 def check(pattern: str) -> None:
     """Raises ExecutionError for a pattern that is none."""
     matches("", pattern)
-
-
-def _run(compute, pattern: str):  # type: ignore[no-untyped-def]
-    try:
-        return compute()
-    except pa.ArrowInvalid as error:
-        reason = re.sub(r"^.*?: ", "", str(error).splitlines()[0])
-        raise ExecutionError(f"{pattern!r} is no regular expression: {reason}") from None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from optimizer.errors import ExecutionError
+
+SPACES = f" \xa0\u1680{''.join(map(chr, range(0x2000, 0x200B)))}\u202f\u205f\u3000"  # Unicode class Zs: no tabs, no line ends
 
 
 def upper(text: str) -> str:
@@ -39,16 +39,6 @@ def substring(text: str, start: int, length: int | None = None) -> str:
     if length < 0:
         begin, end = end, begin
     return text[max(begin, 0) : max(end, 0)]
-
-
-def trim(text: str, left: bool, right: bool) -> str:
-    """Without space characters (Unicode class Zs; tabs and line ends stay) at the chosen ends."""
-    begin, end = 0, len(text)
-    while left and begin < end and unicodedata.category(text[begin]) == "Zs":
-        begin += 1
-    while right and begin < end and unicodedata.category(text[end - 1]) == "Zs":
-        end -= 1
-    return text[begin:end]
 
 
 def replace(text: str, old: str, new: str) -> str:

@@ -50,6 +50,10 @@ def _distinct(a: Any, b: Any) -> bool:
     return (a is None) != (b is None) if a is None or b is None else compare_values(a, b) != 0
 
 
+def _whole(of: Callable[[int, int], int], a: int, b: int, type: DataType) -> Any:
+    return numbers.fit(of(a, b), type)
+
+
 def _extreme(of: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: of((v for v in args if v is not None), key=order_key, default=None)
 
@@ -114,9 +118,9 @@ _FORMS = (
     _form(
         "substring", "substring(s, start, [length]): 1-based characters; negative start counts from the end", strings.substring
     ),
-    _text("trim", "without spaces at both ends", lambda s: strings.trim(s, left=True, right=True)),
-    _text("ltrim", "without spaces at the left end", lambda s: strings.trim(s, left=True, right=False)),
-    _text("rtrim", "without spaces at the right end", lambda s: strings.trim(s, left=False, right=True)),
+    _text("trim", "without spaces at both ends", lambda s: s.strip(strings.SPACES)),
+    _text("ltrim", "without spaces at the left end", lambda s: s.lstrip(strings.SPACES)),
+    _text("rtrim", "without spaces at the right end", lambda s: s.rstrip(strings.SPACES)),
     _text("replace", "replace(s, from, to)", strings.replace, "text", "text"),
     Function("starts_with", "starts_with(s, prefix)", ("text", "text"), BOOLEAN, str.startswith, spelled=("prefix",)),
     Function(
@@ -203,14 +207,7 @@ _CALLED = (
         strict=False,
     ),
     Function("array_slice", "s[n:m]: from one character to another", ("text", "integer", "integer"), STRING, more.part),
-    Function(
-        "hex",
-        "a text or an integer in hexadecimal digits",
-        ("text",),
-        STRING,
-        more.hexadecimal,
-        spelled=("to_hex",),
-    ),
+    Function("hex", "a text or an integer in hexadecimal digits", ("text",), STRING, more.hexadecimal, spelled=("to_hex",)),
     Function("chr", "the character with that code", ("integer",), STRING, more.character, raises=True),
     Function("ascii", "the code of the first character, 0 without one", ("text",), INT32, lambda s: ord(s[0]) if s else 0),
     Function(
@@ -254,25 +251,12 @@ _CALLED = (
     Function("isnan", "whether it is no number", ("double",), BOOLEAN, math.isnan),
     Function("isinf", "whether it is infinite", ("double",), BOOLEAN, math.isinf),
     Function("isfinite", "whether it is neither", ("double",), BOOLEAN, math.isfinite),
-    Function(
-        "gcd",
-        "the greatest common divisor",
-        ("integer", "integer"),
-        INT64,
-        lambda a, b, type: numbers.fit(math.gcd(a, b), type),
-        raises=True,
-        typed=True,
-        spelled=("greatest_common_divisor",),
-    ),
-    Function(
-        "lcm",
-        "the least common multiple",
-        ("integer", "integer"),
-        INT64,
-        lambda a, b, type: numbers.fit(math.lcm(a, b), type),
-        raises=True,
-        typed=True,
-        spelled=("least_common_multiple",),
+    *(
+        Function(name, doc, ("integer", "integer"), INT64, partial(_whole, of), raises=True, typed=True, spelled=(spelled,))
+        for name, doc, of, spelled in (
+            ("gcd", "the greatest common divisor", math.gcd, "greatest_common_divisor"),
+            ("lcm", "the least common multiple", math.lcm, "least_common_multiple"),
+        )
     ),
     Function("factorial", "n!, up to 33", ("integer",), HUGEINT, more.factorial, raises=True),
     *(
@@ -327,21 +311,12 @@ _CALLED = (
     *(Function(name, doc, ("moment",), INT64, part) for name, doc, part in dates.FURTHER_PARTS),
     Function("isodow", "the day of the week, Monday is 1", ("moment",), INT64, lambda d: d.isoweekday()),
     Function("isoyear", "the year that its week belongs to", ("moment",), INT64, lambda d: d.isocalendar().year),
-    Function(
-        "date_diff",
-        "how many starts of a unit lie between two moments",
-        ("unit", "timestamp", "timestamp"),
-        INT64,
-        more.boundaries,
-        spelled=("datediff",),
-    ),
-    Function(
-        "date_sub",
-        "how many whole ones of a unit lie between two moments",
-        ("unit", "timestamp", "timestamp"),
-        INT64,
-        more.whole_units,
-        spelled=("datesub",),
+    *(
+        Function(name, doc, ("unit", "timestamp", "timestamp"), INT64, reference, spelled=(spelled,))
+        for name, doc, reference, spelled in (
+            ("date_diff", "how many starts of a unit lie between two moments", more.boundaries, "datediff"),
+            ("date_sub", "how many whole ones of a unit lie between two moments", more.whole_units, "datesub"),
+        )
     ),
 )
 
