@@ -26,6 +26,12 @@ def parts_of(form: type[Form], scalars: Iterable[Scalar]) -> list[Form]:
     return list({p: None for scalar in scalars if scalar.flags & flag for p in walk(scalar) if isinstance(p, form)})
 
 
+def map_children(scalar: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
+    """The scalar over other operands; one without operands as it is."""
+    children = scalar.children
+    return scalar.with_children(tuple(map(change, children))) if children else scalar
+
+
 def rewrite(scalar: Scalar, change: Callable[[Scalar], Scalar | None], same_values: bool = False) -> Scalar:
     """Replace bottom-up: `change` sees every node with its children already rewritten; None keeps the node. `same_values`: what
     takes the place of a node has its values, so that what was safe stays so."""

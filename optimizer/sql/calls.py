@@ -233,12 +233,7 @@ def _of_part(name: str, function: Callable[[ExpressionBinder, str, Any, Any], Sc
 
 def _units(unit: str) -> Handler:
     """to_days(n) and the like."""
-
-    def handler(binder: ExpressionBinder, node: Any) -> Scalar:
-        (count,) = arguments(binder, node, f"to_{unit}s", 1)
-        return dates.units(binder, unit, count, node)
-
-    return handler
+    return lambda binder, node: dates.units(binder, unit, arguments(binder, node, f"to_{unit}s", 1)[0], node)
 
 
 def _date(binder: ExpressionBinder, node: Any) -> Scalar:

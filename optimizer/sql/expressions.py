@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from sqlglot import exp
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
-from optimizer.algebra.scalar_trees import bound_to, walk
+from optimizer.algebra.scalar_trees import bound_to, map_children, walk
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, AggregateCall, Call, ColumnRef, Literal, OuterRef, Scalar, WindowCall
 from optimizer.algebra.types import NULL, STRING, is_opaque, type_name
 from optimizer.sql import (
@@ -197,8 +197,7 @@ class ExpressionBinder:
                 what = "a window function" if isinstance(scalar, WindowCall) else "GROUPING"
                 hint = "compute it in a derived table first"
                 raise self.source.unsupported(f"using {what} of an enclosing query", node, hint)
-        children = scalar.children
-        return scalar.with_children(tuple(self.seen_from_inside(c, node) for c in children)) if children else scalar
+        return map_children(scalar, lambda child: self.seen_from_inside(child, node))
 
     def claimed(self, call: AggregateCall) -> Scalar:
         """The reference to an aggregate of this query from a subquery in it."""
@@ -305,14 +304,6 @@ def _literal(binder: ExpressionBinder, node: Any) -> Scalar:
         raise binder.source.error(f"cannot read {node.this} as a number", node) from None
 
 
-def _null(binder: ExpressionBinder, node: Any) -> Scalar:
-    return Literal(None, NULL)
-
-
-def _boolean(binder: ExpressionBinder, node: Any) -> Scalar:
-    return TRUE if node.this else FALSE
-
-
 def _connective(binder: ExpressionBinder, node: Any) -> Scalar:
     """AND or OR: a chain is one call with many operands, found without recursion."""
     kind, parts, stack = type(node), [], [node]
@@ -341,8 +332,8 @@ def _alias(binder: ExpressionBinder, node: Any) -> Scalar:
 HANDLERS: dict[Any, Callable[[ExpressionBinder, Any], Scalar]] = {
     exp.Column: _column,
     exp.Literal: _literal,
-    exp.Null: _null,
-    exp.Boolean: _boolean,
+    exp.Null: lambda binder, node: Literal(None, NULL),
+    exp.Boolean: lambda binder, node: TRUE if node.this else FALSE,
     exp.And: _connective,
     exp.Or: _connective,
     exp.Not: _not,

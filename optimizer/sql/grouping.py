@@ -15,7 +15,7 @@ from typing import Any
 from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId, column_ids, column_set, union
 from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingKey, GroupingSets, Project, ProjectItem
-from optimizer.algebra.scalar_trees import parts_of
+from optimizer.algebra.scalar_trees import map_children, parts_of
 from optimizer.algebra.scalars import AggregateCall, Case, ColumnRef, InList, Literal, Scalar
 from optimizer.algebra.subqueries import Subquery
 from optimizer.algebra.trees import Tree
@@ -115,13 +115,10 @@ class Grouping:
             raise self._not_grouped(scalar.id, refs)
         if isinstance(scalar, Subquery):
             scalar = self._subquery_over_groups(scalar, refs)
-        children = scalar.children
-        if not children:
-            return scalar
-        if self._number is not None and any(isinstance(child, Literal) and child in self._columns for child in children):
+        if self._number is not None and any(isinstance(c, Literal) and c in self._columns for c in scalar.children):
             form = "a constant both as a key of several grouping sets and inside an expression"  # where it may be another one
             raise self._context.source.unsupported(form, self._by.node, "compute the key in a derived table")
-        return scalar.with_children(tuple(self.over_groups(child, refs) for child in children))
+        return map_children(scalar, lambda child: self.over_groups(child, refs))
 
     def _subquery_over_groups(self, subquery: Subquery, refs: Mapping[ColumnId, Any]) -> Subquery:
         """The subquery reading, of the rows around it, only what a group has."""

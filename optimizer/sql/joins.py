@@ -27,16 +27,8 @@ _KINDS = {
     ("", ""): JoinKind.INNER,
     ("", "INNER"): JoinKind.INNER,
     ("", "CROSS"): JoinKind.INNER,
-    ("LEFT", ""): JoinKind.LEFT,
-    ("LEFT", "OUTER"): JoinKind.LEFT,
-    ("RIGHT", ""): JoinKind.RIGHT,
-    ("RIGHT", "OUTER"): JoinKind.RIGHT,
-    ("FULL", ""): JoinKind.FULL,
-    ("FULL", "OUTER"): JoinKind.FULL,
-    ("", "SEMI"): JoinKind.SEMI,
-    ("", "ANTI"): JoinKind.ANTI,
-    ("LEFT", "SEMI"): JoinKind.SEMI,
-    ("LEFT", "ANTI"): JoinKind.ANTI,
+    **{(side, word): JoinKind[side] for side in ("LEFT", "RIGHT", "FULL") for word in ("", "OUTER")},
+    **{(side, word): JoinKind[word] for side in ("", "LEFT") for word in ("SEMI", "ANTI")},
 }
 
 

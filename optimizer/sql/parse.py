@@ -46,24 +46,13 @@ _ENDS_OPERAND = _ENDS_EXPRESSION | types("EQ NEQ LTE GTE AND OR")
 
 Plus = exp.Prior  # the sign in `+a`, which sqlglot drops: it takes numbers only. No text in DuckDB's dialect gives this node
 
-_OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES)) | {
-    "DATE_TRUNC",
-    "DATETRUNC",
-    "LOG",
-    "NOW",
-    "TODAY",
-    "RANGE",
-    "LTRIM",
-    "RTRIM",
-    "GENERATE_SERIES",
-    *(f"EPOCH_{unit}" for unit in ("MS", "US", "NS")),
-    "FMOD",
-    "FDIV",
-    "MOD",
-    "REGEXP_LIKE",  # elsewhere a search; sqlglot takes it for the operator ~, which asks for the whole text
-    "REGEXP_I_LIKE",
-    *(f"TO_{unit}S".upper() for unit in INTERVAL_UNITS),
-}
+# REGEXP_LIKE is a search elsewhere; sqlglot takes it for the operator ~, which asks for the whole text
+_NAMED = (
+    "date_trunc datetrunc log now today range ltrim rtrim generate_series epoch_ms epoch_us epoch_ns fmod fdiv mod regexp_like "
+    "regexp_i_like"
+)
+_TO_UNITS = (f"to_{unit}s" for unit in INTERVAL_UNITS)
+_OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES, *_NAMED.split(), *_TO_UNITS))
 _BASE = parser_class()
 
 

@@ -20,6 +20,7 @@ from optimizer.algebra.logical import Aggregate, Filter, Project, ProjectItem
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.query import OutputColumn
+from optimizer.algebra.scalar_trees import map_children
 from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, Scalar
 from optimizer.algebra.subqueries import Subquery
 from optimizer.algebra.traits import SortKey
@@ -432,5 +433,4 @@ def _over_outputs(scalar: Scalar, values: dict[Scalar, ColumnId], inputs: Column
         return ColumnRef(id, scalar.type)
     if isinstance(scalar, Subquery):
         scalar = over_columns(scalar, values, inputs)
-    children = scalar.children
-    return scalar.with_children(tuple(_over_outputs(c, values, inputs) for c in children)) if children else scalar
+    return map_children(scalar, lambda child: _over_outputs(child, values, inputs))

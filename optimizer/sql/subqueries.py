@@ -16,7 +16,7 @@ from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId, ColumnSet
 from optimizer.algebra.functions import NEGATED
 from optimizer.algebra.rebuild import map_tree_scalars
-from optimizer.algebra.scalar_trees import bound_to
+from optimizer.algebra.scalar_trees import bound_to, map_children
 from optimizer.algebra.scalars import OuterRef, Scalar
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
 from optimizer.errors import many
@@ -125,5 +125,4 @@ def _over(scalar: Scalar, values: Mapping[Scalar, ColumnId], inputs: ColumnSet) 
     id = values.get(bound_to(scalar, inputs))
     if id is not None and not scalar.volatile:
         return OuterRef(id, scalar.type)
-    children = scalar.children
-    return scalar.with_children(tuple([_over(each, values, inputs) for each in children])) if children else scalar
+    return map_children(scalar, lambda child: _over(child, values, inputs))

@@ -145,5 +145,4 @@ def _series(context: Context, name: str, type: DataType, values: Sequence[Any]) 
 
 def one_row(context: Context) -> Tree:
     """One row with a column nobody reads: what SELECT without FROM selects from."""
-    id = context.columns.new("dummy", INT32, False).id
-    return Tree(Values((id,), (INT32,), ((Literal(0, INT32),),)))
+    return _series(context, "dummy", INT32, [0]).tree
