@@ -9,18 +9,15 @@ from optimizer.algebra.columns import Columns
 from optimizer.algebra.logical import Choice
 from optimizer.algebra.rebuild import copy_tree, map_everywhere
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
-from optimizer.algebra.subqueries import subqueries_of
-from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra.subqueries import operators_of, subqueries_of
+from optimizer.algebra.trees import Node, Tree
 
 
 def references(root: Node) -> Iterator[CteReference]:
     """Those in a tree and in the subqueries of its scalars."""
-    for node in postorder(root) if isinstance(root, Tree) and root.has_reference else ():
-        if isinstance(node, Tree):
-            if isinstance(node.op, CteReference):
-                yield node.op
-            for subquery in subqueries_of(node.op.scalars()):
-                yield from references(subquery.tree)
+    for op in operators_of(root) if isinstance(root, Tree) and root.has_reference else ():
+        if isinstance(op, CteReference):
+            yield op
 
 
 def spools_of(root: Tree) -> dict[int, Tree]:
@@ -79,19 +76,9 @@ def operators_inlined(root: Tree) -> int:
     sizes: dict[int, int] = {}
     total = 0
     for part in root.inputs:
-        total = _operators(part) + sum(sizes.get(op.spool, 1) - 1 for op in references(part))
+        total = sum(1 for _ in operators_of(part)) + sum(sizes.get(op.spool, 1) - 1 for op in references(part))
         if isinstance(part, Tree) and isinstance(part.op, Spool):
             sizes[part.op.id] = total - 1
-    return total
-
-
-def _operators(root: Node) -> int:
-    """Those in a tree and in the subqueries of its scalars."""
-    total = 0
-    for node in postorder(root):
-        total += 1
-        for subquery in subqueries_of(node.op.scalars()) if isinstance(node, Tree) else ():
-            total += _operators(subquery.tree)
     return total
 
 

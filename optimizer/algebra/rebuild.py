@@ -35,7 +35,7 @@ from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalar_trees import rewrite
 from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, SpoolColumn, With
-from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, subqueries_of
+from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, operators_of
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree, postorder
 
@@ -174,19 +174,11 @@ def copy_tree(
     """The same rows under fresh column ids, and which id became which; `known`: what some are to become. References to outer
     columns stay."""
     new = dict(known)
-    copied = _copied(root, columns, new)
-    return copied, new
-
-
-def _copied(root: Tree, columns: Columns, new: dict[ColumnId, ColumnId]) -> Tree:
-    for node in postorder(root):
-        if isinstance(node, Tree):
-            for id in column_ids(defined_columns(node.op)):
-                if id not in new:
-                    new[id] = columns.copy(id)
-            for part in subqueries_of(node.op.scalars()):
-                _copied(part.tree, columns, new)
-    return renamed_tree(root, new)
+    for op in operators_of(root):
+        for id in column_ids(defined_columns(op)):
+            if id not in new:
+                new[id] = columns.copy(id)
+    return renamed_tree(root, new), new
 
 
 def renamed(op: LogicalOperator, new: Mapping[ColumnId, ColumnId]) -> LogicalOperator:

@@ -12,14 +12,15 @@ The tree reads columns of the query around it as `OuterRef`s.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.flags import REFERENCE, SUBQUERY
+from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.rows import rows_compared
 from optimizer.algebra.scalar_trees import parts_of
 from optimizer.algebra.scalars import BOOL, Scalar
-from optimizer.algebra.trees import Tree
+from optimizer.algebra.trees import Node, Tree, postorder
 
 
 class Subquery(Scalar):
@@ -95,6 +96,15 @@ class AnySubquery(Subquery):
 def subqueries_of(scalars: Iterable[Scalar]) -> list[Subquery]:
     """The subqueries in some scalars, not those inside other subqueries, each once."""
     return parts_of(Subquery, scalars)
+
+
+def operators_of(root: Node) -> Iterator[LogicalOperator]:
+    """Those of a tree, inputs first, and after each those of the subqueries in its scalars."""
+    for node in postorder(root):
+        if isinstance(node, Tree):
+            yield node.op
+            for subquery in subqueries_of(node.op.scalars()):
+                yield from operators_of(subquery.tree)
 
 
 def has_subquery(scalar: Scalar) -> bool:

@@ -19,8 +19,8 @@ from optimizer.algebra.query import BoundQuery
 from optimizer.algebra.scalar_trees import walk
 from optimizer.algebra.scalars import AggregateCall, Call, Case, ColumnRef, Literal, OuterRef, Scalar
 from optimizer.algebra.spools import Recursion
-from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, subqueries_of
-from optimizer.algebra.trees import Tree, postorder
+from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, operators_of
+from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INTERVAL, is_opaque, type_name
 from optimizer.sql.cast_hints import OPAQUE, SECONDS
 from optimizer.sql.source import Source
@@ -32,7 +32,8 @@ _PASSING_ON = ("date_add", "is_null", "is_not_null", "coalesce", "count", "first
 def refuse_uses(source: Source, tree: Any, query: BoundQuery) -> None:
     """Raises Unsupported where the query, whose AST is `tree`, compares, groups, sorts or computes with an opaque column."""
     columns = query.columns
-    for scalar in _all_scalars(query.tree) if source.differences else ():
+    scalars = (part for op in operators_of(query.tree) for scalar in op.scalars() for part in walk(scalar))
+    for scalar in scalars if source.differences else ():
         if any(child.type == INTERVAL and not isinstance(child, Literal | ColumnRef) for child in scalar.children):
             if not isinstance(scalar, Case) and getattr(scalar, "function", "") not in _PASSING_ON:
                 raise source.unsupported("computing with an INTERVAL that is no constant", tree, SECONDS)
@@ -45,15 +46,6 @@ def refuse_uses(source: Source, tree: Any, query: BoundQuery) -> None:
             column = columns[id]
             mention = _mention(tree, column.name, where)
             raise source.unsupported(f'column "{column.name}" of type {type_name(column.type)} {where}', mention, OPAQUE)
-
-
-def _all_scalars(root: Tree) -> Iterator[Scalar]:
-    for node in postorder(root):
-        if isinstance(node, Tree):
-            for scalar in node.op.scalars():
-                yield from walk(scalar)
-            for subquery in subqueries_of(node.op.scalars()):
-                yield from _all_scalars(subquery.tree)
 
 
 def _opaque(columns: Columns) -> ColumnSet:
@@ -71,16 +63,11 @@ def _mention(tree: Any, name: str, where: str) -> Any:
 
 def _uses(root: Tree) -> Iterator[tuple[ColumnId, str]]:
     """The columns of which a tree and its subqueries look at values, each with the place."""
-    for node in postorder(root):
-        if not isinstance(node, Tree):
-            continue
-        op = node.op
+    for op in operators_of(root):
         yield from _keys(op)
         for scalar in op.scalars():
             if not (isinstance(op, Project) and isinstance(scalar, ColumnRef)):
                 yield from ((id, "in an expression") for id in _read(scalar))
-        for subquery in subqueries_of(op.scalars()):
-            yield from _uses(subquery.tree)
 
 
 def _keys(op: LogicalOperator) -> Iterator[tuple[ColumnId, str]]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from optimizer.algebra.columns import ColumnId, column_ids
+from optimizer.algebra.columns import column_ids
 from optimizer.algebra.rebuild import defined_columns, map_scalars, renamed_scalar, renamed_tree
-from optimizer.algebra.scalar_trees import rewrite, walk
+from optimizer.algebra.scalar_trees import rewrite
 from optimizer.algebra.scalars import Scalar
-from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
+from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, operators_of
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.sql.context import Context
 
@@ -34,8 +34,8 @@ def first_like(context: Context, node: Any, subquery: Subquery) -> Subquery:
 
 def _shape(context: Context, subquery: Subquery) -> Hashable:
     """Equal for subqueries that are the same, and only for those."""
-    names: dict[ColumnId, ColumnId] = {}
-    _number(subquery.tree, names)
+    made = (id for op in operators_of(subquery.tree) for id in column_ids(defined_columns(op)))
+    names = {id: number for number, id in enumerate(dict.fromkeys(made))}
     outer = tuple(column_ids(subquery.tree.outer))
     for id in outer:
         names[id] = len(names)
@@ -46,18 +46,6 @@ def _shape(context: Context, subquery: Subquery) -> Hashable:
         case AnySubquery():
             return tree, outer, subquery.function, subquery.left, tuple(renamed_scalar(s, names) for s in subquery.right)
     raise AssertionError(f"{subquery.__class__.__name__} does not say when it is the same as another")
-
-
-def _number(root: Tree, names: dict[ColumnId, ColumnId]) -> None:
-    """Count the columns made in `root`, in the order in which they are."""
-    for node in postorder(root):
-        assert isinstance(node, Tree), "a bound query has no groups"
-        for id in column_ids(defined_columns(node.op)):
-            names.setdefault(id, len(names))
-        for scalar in node.op.scalars():
-            for part in walk(scalar):
-                if isinstance(part, Subquery):
-                    _number(part.tree, names)
 
 
 def _canonical(context: Context, root: Tree) -> Tree:
