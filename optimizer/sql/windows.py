@@ -8,7 +8,7 @@ order; partition and order expressions that are no columns come from a Project b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -19,7 +19,7 @@ from optimizer.algebra.columns import ColumnId, ColumnSet
 from optimizer.algebra.flags import WINDOW
 from optimizer.algebra.logical import Project, ProjectItem, Window, WindowItem
 from optimizer.algebra.scalar_trees import parts_of, rewrite, walk
-from optimizer.algebra.scalars import ColumnRef, Literal, Scalar, WindowCall
+from optimizer.algebra.scalars import ColumnRef, Literal, Ordered, Scalar, WindowCall
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.algebra.trees import Tree
@@ -52,43 +52,28 @@ NEVER_NULL = ("count", "row_number", *_OF_PEERS)
 _OF_VALUES = ("lag", "lead", "first_value", "last_value", "nth_value")
 
 
-class OrderTerm(NamedTuple):
-    key: Scalar
-    descending: bool
-    nulls_first: bool
-
-
 class WindowExpression(Scalar):
     """A window call with the scalars it partitions and orders by. Lives until `Windows` has found it a column."""
 
     __slots__ = ("call", "order", "partition")
     flag = WINDOW
 
-    def __init__(self, call: WindowCall, partition: tuple[Scalar, ...], order: tuple[OrderTerm, ...]) -> None:
-        self._set(call.type, (call, *partition, *(term.key for term in order)))
+    def __init__(self, call: WindowCall, partition: tuple[Scalar, ...], order: tuple[Ordered, ...]) -> None:
+        self._set(call.type, (call, *partition, *order))
         self.call, self.partition, self.order = call, partition, order
 
     @property
     def children(self) -> tuple[Scalar, ...]:
-        return (self.call, *self.partition, *(term.key for term in self.order))
+        return (self.call, *self.partition, *self.order)
 
     def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
-        call, end = children[0], 1 + len(self.partition)
-        assert isinstance(call, WindowCall), "a window call stays one"
-        order = tuple(term._replace(key=key) for term, key in zip(self.order, children[end:], strict=True))
-        return WindowExpression(call, children[1:end], order)
+        parts: tuple[Any, ...] = children  # a window call stays one, and so do the terms
+        end = 1 + len(self.partition)
+        return WindowExpression(parts[0], parts[1:end], parts[end:])
 
     def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
-        parts = []
-        if self.partition:
-            parts.append(f"partition by {', '.join(s._render(label, typed) for s in self.partition)}")
-        if self.order:
-            keys = (
-                k._render(label, typed) + (" desc" if down else "") + (" nulls first" if first else "")
-                for k, down, first in self.order
-            )
-            parts.append(f"order by {', '.join(keys)}")
-        return f"{self.call._render(label, typed)} OVER ({' '.join(parts)})"
+        over = ", ".join(part._render(label, typed) for part in (*self.partition, *self.order))
+        return f"{self.call._render(label, typed)} OVER ({over})"
 
 
 def window_expressions(scalars: Iterable[Scalar]) -> list[WindowExpression]:
@@ -123,14 +108,14 @@ def _window(binder: ExpressionBinder, node: Any) -> Scalar:
     order = []
     for key, descending, nulls_first in sort_terms(source, text.order) if text.order is not None else ():
         scalar = binder.bind(key)
-        order.append(OrderTerm(Literal(None, INT32) if pa.types.is_null(scalar.type) else scalar, descending, nulls_first))
+        order.append(Ordered(Literal(None, INT32) if pa.types.is_null(scalar.type) else scalar, descending, nulls_first))
     frame = bind_frame(binder, text.frame, tuple(term.key for term in order), node)
     call = _call(binder, node.this, node)
     if call.function in AGGREGATE_FUNCTIONS or WINDOW_FUNCTIONS[call.function].framed:
         call = WindowCall(call.function, call.args, call.distinct, call.filter, call.ignore_nulls, frame, call.type)
     if text.order is None and _counts_rows(call):
-        order = [OrderTerm(term.key, term.descending, term.nulls_first) for term in ordered_rows(binder)]
-    if window_expressions((call, *partition, *(term.key for term in order))):
+        order += ordered_rows(binder)
+    if window_expressions((call, *partition, *order)):
         raise source.error("window functions cannot be nested", node, "compute the inner one in a derived table")
     return WindowExpression(call, partition, tuple(order))
 
@@ -286,11 +271,11 @@ class Windows:
             return ()
         ranged = has_range_offset(frame)  # the bounds are computed from the key, whatever is known of it
         order: dict[ColumnId, SortKey] = {}
-        for key, descending, nulls_first in use.order:
-            if ranged or not _constant(key):
-                id = self._key(key, not_null)
+        for term in use.order:
+            if ranged or not _constant(term.key):
+                id = self._key(term.key, not_null)
                 if ranged or id not in partition:
-                    order.setdefault(id, SortKey(id, descending, nulls_first))
+                    order.setdefault(id, SortKey(id, term.descending, term.nulls_first))
         return tuple(order.values())
 
     def over_windows(self, scalar: Scalar) -> Scalar:
