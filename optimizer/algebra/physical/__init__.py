@@ -21,34 +21,6 @@ from optimizer.algebra.physical.setops import HashSetOp, MergeUnion, UnionAll
 from optimizer.algebra.physical.spools import FillSpool, ReadSpool, Recurse, WithSpools
 from optimizer.algebra.physical.window import WindowRows
 
-OPERATORS: tuple[type[PhysicalOperator], ...] = (
-    ConstantRows,
-    FillSpool,
-    FilterRows,
-    HashAggregate,
-    HashGroupingSets,
-    HashJoin,
-    HashSetOp,
-    LimitRows,
-    LookupRows,
-    MergeJoin,
-    MergeUnion,
-    NestedApply,
-    NestedLoopJoin,
-    PartialSort,
-    ProjectRows,
-    RangeLookup,
-    ReadSpool,
-    Recurse,
-    Sort,
-    StreamingAggregate,
-    TableScan,
-    TopK,
-    UnionAll,
-    WindowRows,
-    WithSpools,
-)
-
 __all__ = [
     "OPERATORS",
     "ConstantRows",
@@ -78,3 +50,7 @@ __all__ = [
     "WindowRows",
     "WithSpools",
 ]
+
+OPERATORS: tuple[type[PhysicalOperator], ...] = tuple(
+    globals()[name] for name in __all__ if name not in ("OPERATORS", "PhysicalOperator")
+)
