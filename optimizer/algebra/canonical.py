@@ -106,15 +106,10 @@ def _written(tree: Tree, below: Sequence[_Known]) -> tuple[str, dict[ColumnId, s
             over = f" over ({by}; {_order(op.order, names)})"
             return below[0].text, {**names, **{i.id: _scalar(i.call, names) + over for i in op.items}}
     names = _input_names(op, below)
-    if isinstance(op, SetOp):
-        columns = [(c, [names[s[i]] for s in op.sources]) for i, c in enumerate(op.columns)]
-        made = {c: f"#{i}" for i, (c, _) in enumerate(columns)}
-        detail = f"{op.kind.value}{' all' if op.all else ''} " + "; ".join("=".join(each) for _, each in columns)
-        return _over(detail, below), made
-    if isinstance(op, Recursion):
-        both = "; ".join("=".join(names[c] for c in pair) for pair in zip(*op.sources, strict=True))
-        made = {c: f"#{i}" for i, c in enumerate(op.columns)}
-        return _over(f"recursion {op.spool}{' all' if op.all else ''} {both}", below), made
+    if isinstance(op, SetOp | Recursion):
+        what = op.kind.value if isinstance(op, SetOp) else f"recursion {op.spool}"
+        sources = "; ".join("=".join(names[c] for c in each) for each in zip(*op.sources, strict=True))
+        return _over(f"{what}{' all' if op.all else ''} {sources}", below), {c: f"#{i}" for i, c in enumerate(op.columns)}
     return _over(_detail(op, names, tree), below), _output_names(op, names, tree.columns)
 
 

@@ -62,9 +62,7 @@ def read_asked(value: Any, where: str) -> Asked:
 
 def scanned(asked: Asked) -> str | None:
     """The alias that a scan reads, in lower case; None for another operator."""
-    if asked.operator != "table_scan":
-        return None
-    return scan_alias(asked.detail).lower()
+    return scan_alias(asked.detail).lower() if asked.operator == "table_scan" else None
 
 
 def order_of(asked: Asked) -> JoinOrder | None:

@@ -18,6 +18,9 @@ from optimizer.sql.schema import COMMON_TYPES
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
+_KNOWN = (
+    "the types are BOOLEAN, TINYINT, SMALLINT, INTEGER, BIGINT, HUGEINT, FLOAT, DOUBLE, DECIMAL(p,s), VARCHAR, DATE, TIMESTAMP"
+)
 _TYPES = {**COMMON_TYPES, "INTERVAL": INTERVAL}
 
 
@@ -44,15 +47,9 @@ def sql_type(binder: ExpressionBinder, node: Any) -> DataType:
     type = _TYPES.get(kind.name) if isinstance(kind, exp.DType) else None
     given = [size.name for size in node.expressions]
     if type is None or (given and type != STRING and (type, given) != (TIMESTAMP, ["6"])):  # INT(11)
-        raise source.unsupported(f"the type {node.sql(dialect='duckdb')}", node, f"the types are {', '.join(_NAMES)}")
+        raise source.unsupported(f"the type {node.sql(dialect='duckdb')}", node, _KNOWN)
     source.only(node, "this", "expressions", ignored=("nested",))
     return type
-
-
-_NAMES = (
-    *("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL(p,s)", "VARCHAR", "DATE"),
-    "TIMESTAMP",
-)
 
 
 def _cast(binder: ExpressionBinder, node: Any) -> Scalar:

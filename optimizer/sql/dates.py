@@ -167,10 +167,10 @@ def _interval_constant(binder: ExpressionBinder, node: Any) -> Scalar:
     unit = node.args.get("unit")
     inner = bare(node.this)
     sign = 1
+    name = unit_name(unit.name) if isinstance(unit, exp.Var) else None
     if isinstance(inner, exp.Neg):
         sign, inner = -1, bare(inner.this)
     if not isinstance(inner, exp.Literal):
-        name = unit_name(unit.name) if isinstance(unit, exp.Var) else None
         if name is None:
             raise source.unsupported("an INTERVAL that is not a constant", node, "write INTERVAL '3' MONTH")
         return units(binder, name, node.this, node)
@@ -179,7 +179,6 @@ def _interval_constant(binder: ExpressionBinder, node: Any) -> Scalar:
         if unit is None and inner.is_string:
             value = parse_interval(text)
             return _interval(binder, (sign * value.months, sign * value.days, sign * value.nanoseconds), node)
-        name = unit_name(unit.name) if isinstance(unit, exp.Var) else None
         if name is None:
             form = f"INTERVAL in {unit.sql()}" if unit is not None else "an INTERVAL without a unit"
             raise source.unsupported(form, node, "the units are year, month, day, hour, minute, second")

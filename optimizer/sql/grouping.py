@@ -113,19 +113,14 @@ class Grouping:
             return self._left_out(scalar, refs)
         if isinstance(scalar, ColumnRef):
             raise self._not_grouped(scalar.id, refs)
-        if isinstance(scalar, Subquery):
-            scalar = self._subquery_over_groups(scalar, refs)
+        if isinstance(scalar, Subquery):  # it reads, of the rows around it, only what a group has
+            scalar = over_columns(scalar, self._columns, self._inputs)
+            for id in column_ids(scalar.tree.outer & self._inputs & ~self.tree.columns):
+                raise self._not_grouped(id, refs)
         if self._number is not None and any(isinstance(c, Literal) and c in self._columns for c in scalar.children):
             form = "a constant both as a key of several grouping sets and inside an expression"  # where it may be another one
             raise self._context.source.unsupported(form, self._by.node, "compute the key in a derived table")
         return map_children(scalar, lambda child: self.over_groups(child, refs))
-
-    def _subquery_over_groups(self, subquery: Subquery, refs: Mapping[ColumnId, Any]) -> Subquery:
-        """The subquery reading, of the rows around it, only what a group has."""
-        subquery = over_columns(subquery, self._columns, self._inputs)
-        for id in column_ids(subquery.tree.outer & self._inputs & ~self.tree.columns):
-            raise self._not_grouped(id, refs)
-        return subquery
 
     def _not_grouped(self, id: ColumnId, refs: Mapping[ColumnId, Any]) -> Exception:
         name = self._context.columns[id].name
