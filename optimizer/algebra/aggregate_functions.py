@@ -206,3 +206,5 @@ _WINDOW = (
 AGGREGATE_FUNCTIONS = {f.name: f for f in _AGGREGATE}
 AGGREGATE_NAMES = {name: f for f in _AGGREGATE for name in (f.name, *f.spelled)}  # by every name that SQL has for them
 WINDOW_FUNCTIONS = {f.name: f for f in _WINDOW}
+RANKINGS = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist")  # they rise with the rows of a partition
+NEVER_NULL = ("count", *RANKINGS)  # over a window; ntile is NULL where its argument is

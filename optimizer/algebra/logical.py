@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from optimizer.algebra.aggregate_functions import NEVER_NULL
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_set, union
 from optimizer.algebra.derive_props import (
     aggregated_props,
@@ -395,8 +396,7 @@ class Window(LogicalOperator):
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         below = inputs[0]
         added = column_set(item.id for item in self.items)
-        never_null = ("count", "row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
-        not_null = column_set(item.id for item in self.items if item.call.function in never_null)
+        not_null = column_set(item.id for item in self.items if item.call.function in NEVER_NULL)
         number = next((item.id for item in self.items if item.call.function == "row_number"), None)
         keys = below.keys if number is None else (*below.keys, column_set(self.partition) | 1 << number)
         columns = below.columns | added

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
-from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, WINDOW_FUNCTIONS
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, NEVER_NULL, WINDOW_FUNCTIONS
 from optimizer.algebra.building import passed_all
 from optimizer.algebra.columns import ColumnId, ColumnSet
 from optimizer.algebra.flags import WINDOW
@@ -48,7 +48,6 @@ _FUNCTIONS = {
 _PICKED = {"first": exp.FirstValue, "last": exp.LastValue}
 _OF_PEERS = ("rank", "dense_rank", "percent_rank", "cume_dist")
 _TYPES = {"percent_rank": DOUBLE, "cume_dist": DOUBLE}
-NEVER_NULL = ("count", "row_number", *_OF_PEERS)
 _OF_VALUES = ("lag", "lead", "first_value", "last_value", "nth_value")
 
 

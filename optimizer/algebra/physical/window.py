@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from optimizer.algebra.aggregate_functions import RANKINGS
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set, union
 from optimizer.algebra.logical import Label, Window, WindowItem
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
@@ -21,8 +22,6 @@ from optimizer.algebra.traits import (
     restrict_collation,
     satisfies,
 )
-
-_RISING = frozenset(("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,11 @@ class WindowRows(PhysicalOperator):
             if call is None:
                 continue
             partition = below.closure(column_set(k.column for k in wanted[:i]))
-            if partition != below.closure(column_set(self.partition)) or key.descending or call.function not in _RISING:
+            if (
+                partition != below.closure(column_set(self.partition))
+                or key.descending
+                or call.function not in (*RANKINGS, "ntile")
+            ):
                 return None
             if any(not isinstance(arg, Literal) for arg in call.args):  # not the same number of buckets for all rows
                 return None
