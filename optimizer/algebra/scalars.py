@@ -302,11 +302,30 @@ class Ordered(Scalar):
         return f"ORDER BY {self.key._render(label, typed)}{down}{first}"
 
 
-class AggregateCall(Scalar):
-    """An aggregate over the rows of a group. `args` is empty for count(*) and ends with the terms of an ORDER BY, if any;
-    `filter` keeps only rows where it is TRUE."""
+class CallOverRows(Scalar):
+    """Base of aggregates and window calls. `args` is empty for count(*) and ends with the terms of an ORDER BY, if any; `filter`
+    keeps only rows where it is TRUE."""
 
     __slots__ = ("args", "distinct", "filter", "function")
+    args: tuple[Scalar, ...]
+    distinct: bool
+    filter: Scalar | None
+    function: str
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return self.args if self.filter is None else (*self.args, self.filter)
+
+    def _called(self, label: Callable[[ColumnId], str], typed: bool, ends: str = "") -> str:
+        inner = ", ".join(a._render(label, typed) for a in self.args) or ("*" if self.function == "count" else "")
+        tail = f" FILTER (WHERE {self.filter._render(label, typed)})" if self.filter is not None else ""
+        return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner}{ends}){tail}"
+
+
+class AggregateCall(CallOverRows):
+    """An aggregate over the rows of a group."""
+
+    __slots__ = ()
     flag = AGGREGATE
 
     def __init__(self, function: str, args: tuple[Scalar, ...], distinct: bool, filter: Scalar | None, type: DataType) -> None:
@@ -314,19 +333,12 @@ class AggregateCall(Scalar):
         self._set(type, args if filter is None else (*args, filter), raises=known.raises)
         self.function, self.args, self.distinct, self.filter = function, args, distinct, filter
 
-    @property
-    def children(self) -> tuple[Scalar, ...]:
-        return self.args if self.filter is None else (*self.args, self.filter)
-
     def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
-        if self.filter is None:
-            return AggregateCall(self.function, children, self.distinct, None, self.type)
-        return AggregateCall(self.function, children[:-1], self.distinct, children[-1], self.type)
+        args, filter = (children, None) if self.filter is None else (children[:-1], children[-1])
+        return AggregateCall(self.function, args, self.distinct, filter, self.type)
 
     def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
-        inner = ", ".join(a._render(label, typed) for a in self.args) or "*"
-        tail = f" FILTER (WHERE {self.filter._render(label, typed)})" if self.filter is not None else ""
-        return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner}){tail}"
+        return self._called(label, typed)
 
 
 class FrameBound(NamedTuple):
@@ -348,14 +360,14 @@ class Frame(NamedTuple):
     exclude: str = "none"
 
 
-class WindowCall(Scalar):
+class WindowCall(CallOverRows):
     """A function over the window of each row. `function` is one of `WINDOW_FUNCTIONS` or an aggregate.
 
     `frame` None: the function sees the whole partition (ranking, lag and lead). The window's partition and order are the
     `Window` operator's. Frame offsets are scalars without columns.
     """
 
-    __slots__ = ("args", "distinct", "filter", "frame", "function", "ignore_nulls")
+    __slots__ = ("frame", "ignore_nulls")
 
     def __init__(
         self,
@@ -373,19 +385,12 @@ class WindowCall(Scalar):
         self.function, self.args, self.distinct, self.filter = function, args, distinct, filter
         self.ignore_nulls, self.frame = ignore_nulls, frame
 
-    @property
-    def children(self) -> tuple[Scalar, ...]:
-        return self.args if self.filter is None else (*self.args, self.filter)
-
     def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
         args, filter = (children, None) if self.filter is None else (children[:-1], children[-1])
         return WindowCall(self.function, args, self.distinct, filter, self.ignore_nulls, self.frame, self.type)
 
     def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
-        inner = ", ".join(a._render(label, typed) for a in self.args) or ("*" if self.function == "count" else "")
-        text = f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner}{' IGNORE NULLS' if self.ignore_nulls else ''})"
-        if self.filter is not None:
-            text += f" FILTER (WHERE {self.filter._render(label, typed)})"
+        text = self._called(label, typed, " IGNORE NULLS" if self.ignore_nulls else "")
         if self.frame is None:
             return text
         start, end = (_show_bound(bound, label, typed) for bound in (self.frame.start, self.frame.end))

@@ -134,8 +134,8 @@ class Why:
         reason = refusals.of_rule(name, self._rewrites)
         if reason is not None:
             return Answer(asked, "unused", reason, None, self._query.cost)
-        made = [id for e in self.events if e["kind"] == "fire" and e["rule"] == name for id in e["new"]]
-        first = next(e["seq"] for e in self.events if e["kind"] == "fire" and e["rule"] == name)
+        fires = [event for event in self.events if event["kind"] == "fire" and event["rule"] == name]
+        first, made = fires[0]["seq"], [id for event in fires for id in event["new"]]
         note = f"it fired, first at event {first}, and made {many(len(made), 'expression')}"
         if self._chosen_ids() & set(made):
             return self._chosen(asked, f"{note}; the plan has one of them")

@@ -274,15 +274,14 @@ def _strftime(binder: ExpressionBinder, node: Any) -> Scalar:
     return by_table(binder, SCALAR_NAMES["strftime"], parts, node)
 
 
-def _now(binder: ExpressionBinder, node: Any) -> Scalar:
+def _now(binder: ExpressionBinder, node: Any) -> Literal:
     """The time at which the query is bound, in the time zone of this machine."""
     binder.source.only(node, *(["this"] if isinstance(node, exp.Anonymous) else []))  # else: a precision
     return Literal(binder.source.now, TIMESTAMP)
 
 
 def _today(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, *(["this"] if isinstance(node, exp.Anonymous) else []))  # else: a precision
-    return Literal(binder.source.now.date(), DATE)
+    return Literal(_now(binder, node).value.date(), DATE)
 
 
 def _by_name(binder: ExpressionBinder, node: Any) -> Scalar:

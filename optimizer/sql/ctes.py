@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlglot import exp
 
+from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId, column_ids, column_set
 from optimizer.algebra.ctes import inlined, is_read_per_row, references, with_spools
 from optimizer.algebra.logical import Project, ProjectItem
 from optimizer.algebra.query import OutputColumn
-from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.spools import CteReference, Recursion, Spool, SpoolColumn
 from optimizer.algebra.trees import Tree
 from optimizer.sql.context import Bound, Context, Ctes, Definition
@@ -57,12 +57,10 @@ def _recursive(context: Context, cte: Ctes) -> Bound:
     source.only(body, "this", "expression", "distinct", "with_")
     within = with_ctes(context, body, cte.outer)
     bound = bind_query(context, body.this, within)
-    items, first = [], []
-    for output in bound.outputs:
-        column = context.columns[output.id]
-        first.append(context.columns.new(column.name, column.type, True).id)
-        items.append(ProjectItem(first[-1], ColumnRef(column.id, column.type)))
-    start = Bound(Tree(Project(tuple(items)), (bound.tree,)), _outputs(bound, first))
+    columns = context.columns
+    first = [columns.like(output.id) for output in bound.outputs]
+    items = tuple(ProjectItem(id, reference(output.id, columns)) for id, output in zip(first, bound.outputs, strict=True))
+    start = Bound(Tree(Project(items), (bound.tree,)), _outputs(bound, first))
     itself = Ctes(cte.name, body, cte.columns, within, cte.enclosing)
     spool = context.new_spool()
     context.working[id(itself)] = Definition(itself, start, spool)
@@ -72,8 +70,8 @@ def _recursive(context: Context, cte: Ctes) -> Bound:
     if len(step.outputs) != len(first):
         message = f"UNION of {len(first)} and {len(step.outputs)} columns"
         raise source.error(message, body.expression, "all parts must have the same number of columns")
-    tree, then = cast_outputs(context, step, [context.columns[id].type for id in first])
-    ids = [context.columns.new(context.columns[id].name, context.columns[id].type, True).id for id in first]
+    tree, then = cast_outputs(context, step, [columns[id].type for id in first])
+    ids = [columns.like(id) for id in first]
     recursion = Recursion(spool, cte.name, not body.args.get("distinct"), tuple(ids), (tuple(first), then))
     return Bound(Tree(recursion, (Tree(Spool(spool, cte.name, True), (start.tree,)), tree)), _outputs(bound, ids))
 

@@ -133,15 +133,10 @@ def frequent_values(stats: ColumnStats | None, null_fraction: float) -> Mapping[
 
 def as_number(value: Any) -> float | None:
     """A value's place on a number line (days for dates and timestamps), or None."""
-    if isinstance(value, bool):
-        return float(value)
     if isinstance(value, int | float | decimal.Decimal):
         return float(value)
     if isinstance(value, datetime.datetime):
-        return (
-            value.replace(tzinfo=None).toordinal()
-            + (value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6) / 86400
-        )
+        return value.toordinal() + (value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6) / 86400
     if isinstance(value, datetime.date):
         return float(value.toordinal())
     return None

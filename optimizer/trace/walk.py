@@ -162,12 +162,8 @@ class Walk:
 def _named(event: Event, type: str) -> list[int]:
     """The groups, goals or multi-expressions that an event names."""
     kind = vocabulary().kinds.get(event["kind"])
-    found: list[int] = []
-    for field in kind.fields.values() if kind is not None else ():
-        value = event.get(field.name)
-        if field.type == type and isinstance(value, int):
-            found.append(value)
-    return found
+    fields = [] if kind is None else [field.name for field in kind.fields.values() if field.type == type]
+    return [value for name in fields if isinstance(value := event.get(name), int)]
 
 
 def _of_group(event: Event, state: MemoState, group: int) -> bool:
