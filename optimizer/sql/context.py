@@ -90,27 +90,6 @@ class Context:
     `words`: the names in the text. Of a stored table only the columns among them are bound, but all while `all_columns` holds.
     """
 
-    __slots__ = (
-        "_blocks",
-        "_levels",
-        "_spools",
-        "_unnamed",
-        "_volatile",
-        "all_columns",
-        "catalog",
-        "columns",
-        "definitions",
-        "durations",
-        "enclosing",
-        "read",
-        "shapes",
-        "source",
-        "subqueries",
-        "untyped",
-        "words",
-        "working",
-    )
-
     def __init__(self, source: Source, catalog: Catalog, words: frozenset[str] | None = None) -> None:
         self.source, self.catalog, self.words, self.all_columns = source, catalog, words, False
         self.columns = Columns()

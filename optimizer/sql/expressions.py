@@ -53,23 +53,6 @@ class ExpressionBinder:
     the column that will hold it; all clauses of one SELECT share them, and `refs`, where they are looked up later.
     """
 
-    __slots__ = (
-        "aggregates",
-        "aliases",
-        "claims",
-        "clause",
-        "context",
-        "current",
-        "depth",
-        "inside_aggregate",
-        "outer",
-        "prefer",
-        "refs",
-        "scope",
-        "source",
-        "unnested",
-    )
-
     def __init__(
         self,
         context: Context,

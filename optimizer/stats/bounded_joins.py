@@ -33,7 +33,6 @@ from optimizer.stats.degrees import (
     multiplied,
     total,
     weighted,
-    weighted_total,
     weights_of,
 )
 
@@ -178,7 +177,7 @@ class InnerJoin:
                 if k != above and (i, k) in arrived:
                     weights = combined_weights(weights, weights_of(steps, arrived[i, k]))
             if above < 0:
-                return weighted_total(weights)
+                return total(weights)
             brought = weighted(at_leaf[i][above], weights)
             place = parents[i, above], above
             arrived[place] = multiplied(arrived[place], brought) if place in arrived else brought

@@ -32,8 +32,8 @@ def one_value(rows: float) -> Steps:
     return ((1.0, rows),) if rows > 0 else ()
 
 
-def total(steps: Steps) -> float:
-    return sum(values * rows for values, rows in steps)
+def total(steps: Steps | Weights) -> float:
+    return sum(number * of_each for number, of_each in steps)
 
 
 def most(steps: Steps) -> float:
@@ -100,10 +100,6 @@ def multiplied(a: Steps, b: Steps) -> Steps:
 def weights_of(column: Steps, matches: Steps) -> Weights:
     """Weights of a relation's rows, where `matches` are those of the values of a column: most common values match most."""
     return [(values * rows, weight) for values, rows, weight in _aligned(column, matches) if rows > 0 and weight > 0]
-
-
-def weighted_total(weights: Weights) -> float:
-    return sum(rows * weight for rows, weight in weights)
 
 
 def combined_weights(a: Weights, b: Weights) -> Weights:
