@@ -41,7 +41,7 @@ class LogicalOperator:
 
     __slots__ = ()
     name: ClassVar[str]
-    arity: ClassVar[int | None] = 1
+    arity: ClassVar[int | None]
     flag: ClassVar[int] = 0
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
@@ -169,6 +169,7 @@ class Filter(LogicalOperator):
 
     predicate: Predicate
     name: ClassVar[str] = "filter"
+    arity: ClassVar[int | None] = 1
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         return filtered_props(inputs[0], self.predicate)
@@ -196,6 +197,7 @@ class Project(LogicalOperator):
 
     items: tuple[ProjectItem, ...]
     name: ClassVar[str] = "project"
+    arity: ClassVar[int | None] = 1
     flag: ClassVar[int] = PROJECTED
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
@@ -234,6 +236,7 @@ class Aggregate(LogicalOperator):
     keys: tuple[ColumnId, ...]
     aggregates: tuple[AggregateItem, ...]
     name: ClassVar[str] = "aggregate"
+    arity: ClassVar[int | None] = 1
     flag: ClassVar[int] = GROUPED
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
@@ -264,6 +267,7 @@ class Limit(LogicalOperator):
     offset: int
     count: int | None
     name: ClassVar[str] = "limit"
+    arity: ClassVar[int | None] = 1
     flag: ClassVar[int] = LIMITED
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
@@ -351,6 +355,7 @@ class GroupingSets(LogicalOperator):
     aggregates: tuple[AggregateItem, ...]
     number: ColumnId
     name: ClassVar[str] = "grouping_sets"
+    arity: ClassVar[int | None] = 1
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         everywhere = column_set(k.id for k in self.keys)
@@ -392,6 +397,7 @@ class Window(LogicalOperator):
     order: Collation
     items: tuple[WindowItem, ...]
     name: ClassVar[str] = "window"
+    arity: ClassVar[int | None] = 1
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         below = inputs[0]

@@ -42,6 +42,7 @@ class Spool(LogicalOperator):
     title: str
     forced: bool = False
     name: ClassVar[str] = "spool"
+    arity: ClassVar[int | None] = 1
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         return inputs[0]
