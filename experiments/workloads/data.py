@@ -53,6 +53,7 @@ def open_data(spec: str | None, progress: Progress | None = None) -> Catalog:
     """
     if spec is None:
         return _NoData("no data", ())
+    tell_beside(spec, progress)
     if spec in _STATISTICS_ONLY:
         return _STATISTICS_ONLY[spec]()
     if spec == "stats":
@@ -72,6 +73,12 @@ def open_data(spec: str | None, progress: Progress | None = None) -> Catalog:
 def opened(spec: str) -> Catalog:
     """`open_data`, once in a process."""
     return open_data(spec)
+
+
+def tell_beside(spec: str, progress: Progress | None) -> None:
+    """Says of a built-in dataset that a folder here has its name."""
+    if progress is not None and is_built_in(spec) and Path(spec).is_dir():
+        progress(f'"{spec}" is the built-in dataset; the folder of that name is ./{spec}')
 
 
 def _tell_stale(folder: Path, catalog: Catalog, progress: Progress) -> None:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 from optimizer.catalog.fingerprint import file_identities
-from optimizer.catalog.folder import METADATA_FOLDER
+from optimizer.catalog.folder import METADATA_FOLDER, replace_file
 from optimizer.catalog.source import as_declared, open_source
 from optimizer.catalog.table import Table
 from optimizer.errors import CatalogError
@@ -62,7 +62,7 @@ def remember_orders(folder: Path, orders: Mapping[str, Sequence[str]], tables: M
     }
     target = folder / METADATA_FOLDER / "order.json"
     target.parent.mkdir(exist_ok=True)
-    target.write_text(json.dumps({"version": 1, "tables": entries}, indent=1) + "\n", encoding="utf-8")
+    replace_file(target, json.dumps({"version": 1, "tables": entries}, indent=1) + "\n")
 
 
 def remembered_order(folder: Path, table: str, files: Sequence[Path], columns: Iterable[str]) -> tuple[str, ...]:

@@ -61,8 +61,10 @@ def test_data_show(planscope):
 def test_a_folder_of_that_name_is_still_a_folder(planscope, shop, monkeypatch):
     shop.rename(shop.parent / "job")
     monkeypatch.chdir(shop.parent)
-    assert "people" in planscope("data", "show", "./job").out
-    assert "title" in planscope("data", "show", "job").out
+    done = planscope("data", "show", "./job")
+    assert "people" in done.out and "built-in" not in done.err
+    done = planscope("data", "show", "job")
+    assert "title" in done.out and done.err == '"job" is the built-in dataset; the folder of that name is ./job\n'
     assert "title" in Session("job").catalog.tables and "people" in Session("./job").catalog.tables
 
 

@@ -41,9 +41,10 @@ def command(
     sets = [_joint(text) for text in joint]
     from experiments.pipeline.analyze.analyze import analyze_dataset
     from experiments.pipeline.spark.session import spark_session, unheard
-    from experiments.workloads.data import dataset_folder
+    from experiments.workloads.data import dataset_folder, tell_beside
 
     said = progress(quiet) or unheard
+    tell_beside(data, said)
     folder: Path = dataset_folder(data, said)
     report = analyze_dataset(
         folder, lambda: spark_session(master, remote, said, conf), tables=tables, joint=sets, sample=sample, say=said

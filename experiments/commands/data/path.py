@@ -26,8 +26,8 @@ def command(facts: dict[str, Any], data: str, quiet: bool) -> None:
     facts["data"] = data
     from experiments.workloads.data import dataset_folder, open_data
 
-    folder = dataset_folder(data, progress(quiet))
     open_data(data, progress(quiet))  # a folder that holds no dataset is an error here as everywhere
+    folder = dataset_folder(data)
     path = str(folder.absolute())
     if sys.stdout is not None and sys.stdout.isatty():
         click.echo(clean(path))
