@@ -73,12 +73,11 @@ def _open_page(facts: dict[str, Any], inputs: Inputs) -> None:
     import tempfile
     import webbrowser
 
-    from experiments.commands.trace import page_of
+    from experiments.commands.trace import events_of_file, page_of
     from optimizer.trace.recorder import Trace
-    from optimizer.trace.replay import Replay
 
     if inputs.sql.lower().endswith(".jsonl"):
-        events = Replay.load(Path(inputs.sql)).events
+        events, _ = events_of_file(inputs.sql)
     else:
         session, sql = inputs.open(facts, **TO_WATCH)
         trace = Trace()

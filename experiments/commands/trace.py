@@ -59,21 +59,29 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
 
 
 def _page_of_file(inputs: Inputs, output: str | None, max_events: int | None, start: int) -> None:
-    """The page for a written trace. What cannot be read of a damaged one is said."""
+    """The page for a written trace."""
     from memo_viz.text import clean_lines
-    from optimizer.trace.replay import Replay
 
     if output is None:
         raise click.UsageError(f"{inputs.sql} is a trace already; -o trace.html makes a page of it")
     if inputs.data or inputs.pairs or inputs.disable or inputs.settings_file or inputs.preset:
         raise click.UsageError("a written trace has its data and settings in it; -d, --set and their like are for SQL")
-    replay = Replay.load(Path(inputs.sql))
+    events, whole = events_of_file(inputs.sql)
     with sink(output) as file:
-        file.write(page_of(replay.events[:max_events], Path(inputs.sql).stem, start))
+        file.write(page_of(events[:max_events], Path(inputs.sql).stem, start))
+    if whole and not inputs.quiet:
+        click.echo(clean_lines(f"{many(len(events), 'event')} in {output}"), err=True)
+
+
+def events_of_file(path: str) -> tuple[Sequence[dict[str, Any]], bool]:
+    """The events of a written trace for a page, and whether these are all: what cannot be read of a damaged one is said."""
+    from memo_viz.text import clean_lines
+    from optimizer.trace.replay import Replay
+
+    replay = Replay.load(Path(path))
     if replay.damage is not None:
-        click.echo(clean_lines(f"{inputs.sql}, {replay.damage}; the page has the events before that"), err=True)
-    elif not inputs.quiet:
-        click.echo(clean_lines(f"{many(len(replay.events), 'event')} in {output}"), err=True)
+        click.echo(clean_lines(f"{path}, {replay.damage}; the page has the events before that"), err=True)
+    return replay.events, replay.damage is None
 
 
 def page_of(events: Sequence[dict[str, Any]], title: str, start: int) -> bytes:

@@ -133,7 +133,7 @@ def test_trace_is_replayable(planscope, shop, tmp_path):
     assert len(short) in (5, 6) and json.loads(short[0])["kind"] == "header"
 
 
-def test_a_page_of_a_search_and_of_its_trace(planscope, shop, tmp_path):
+def test_a_page_of_a_search_and_of_its_trace(planscope, shop, tmp_path, monkeypatch):
     page, trace, again = (tmp_path / name for name in ("a.html", "a.jsonl", "b.HTML"))
     done = planscope("trace", JOIN, "-d", str(shop), "-o", str(page))
     assert done.code == 0 and "events in" in done.err and page.read_text().startswith("<!doctype html>")
@@ -142,8 +142,10 @@ def test_a_page_of_a_search_and_of_its_trace(planscope, shop, tmp_path):
     assert done.code == 0 and again.read_text().startswith("<!doctype html>")
     lines = trace.read_text().splitlines()
     trace.write_text("\n".join([*lines[:9], lines[9][:20]]))
-    done = planscope("trace", str(trace), "-o", str(again))
-    assert done.code == 0 and "line 10" in done.err and "the page has the events before that" in done.err
+    monkeypatch.setattr("webbrowser.open", lambda address: True)
+    for made in (("trace", str(trace), "-o", str(again)), ("step", str(trace), "--web")):
+        done = planscope(*made)
+        assert done.code == 0 and "line 10" in done.err and "the page has the events before that" in done.err
     done = planscope("trace", str(trace), "-o", str(again), "--from", "9")
     assert done.code == 2 and "has 9 events" in done.err
 
