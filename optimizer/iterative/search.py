@@ -46,18 +46,14 @@ class Iterative:
         self.search, self.memo = search, search.memo
         self.queue = MatchQueue(search.memo)
         self.costs = CostGraph(search)
-        self._budget = search.context.settings.budget_tasks or INFINITY
         self._left: list[Match] = []  # not taken, because a budget is spent
-        self._rules = tuple((1 << i, i, rule) for i, rule in enumerate(search.rules.transformations))
-        self._depth = {rule.name: rule.pattern.depth for _, _, rule in self._rules}
 
     def run(self, tree: Tree, required: TraitSet) -> Goal:
         """Search until the queue is empty or a budget is spent. The goal has the best plan found, if there is any."""
         search = self.search
         gid, new = self.memo.insert(search.regions.collect(tree))
         search.regions.decide(splits=False)
-        self._new_root(search.goal(gid, required))
-        self.costs.open(self._root)
+        self._new_root(gid, required)
         self._arrive(new)
         self._first_plan()
         while self.queue.size:
@@ -76,18 +72,16 @@ class Iterative:
         assert self.search.root is not None
         return self.search.root
 
-    def _new_root(self, goal: Goal) -> None:
-        search = self.search
-        search.root = goal
-        if search.trace is not None:
-            search.trace.emit("root", goal=goal.id)
-        self.queue.refresh(goal.group)
+    def _new_root(self, gid: int, required: TraitSet) -> None:
+        root = self.search.root_goal(gid, required)
+        self.queue.refresh(root.group)
+        self.costs.open(root)
 
     def _has_plan(self) -> bool:
         return self._root.best_cost < INFINITY
 
     def _spent(self) -> bool:
-        return self._has_plan() and (self.search.counters.tasks >= self._budget or self.search.late())
+        return self._has_plan() and (self.search.counters.tasks >= self.search.budget or self.search.late())
 
     # -- steps --------------------------------------------------------------------------------------------------------------
 
@@ -179,17 +173,18 @@ class Iterative:
                 self.queue.add(Match(mexpr), IMPLEMENT_RANK)
             elif isinstance(mexpr.op, JoinGraph) and mexpr.rule != PARTITION:
                 self._order(mexpr)
-            for bit, rank, rule in self._rules:
+            for bit, rule in self.search.rules.of(mexpr.op):
                 if (mexpr.applied | mexpr.barred) & bit or not rule.pattern.takes(mexpr.op):
                     continue
-                if self._depth[rule.name] == 1:
-                    self.queue.add(Match(mexpr, rule), rank)
+                if rule.pattern.depth == 1:
+                    self.queue.add(Match(mexpr, rule), bit)
                 else:
                     mexpr.applied |= bit  # from now on members that arrive below give the other bindings
-                    self._match(rule, rank, mexpr, None)
+                    self._match(rule, bit, mexpr, None)
 
     def _match(self, rule: TransformationRule, rank: int, mexpr: LogicalExpr, fresh: LogicalExpr | None) -> None:
-        """Queue the bindings of an expression that the rule applies to, only those with `fresh` where that is given."""
+        """Queue the bindings of an expression that the rule applies to, only those with `fresh` where that is given. The bit of
+        a rule is its rank: the rules that come first are tried first."""
         for bound in list(bindings(self.memo, mexpr, rule.pattern, fresh)):
             produced = fire(self.search, rule, mexpr, bound)
             if produced:
@@ -200,9 +195,9 @@ class Iterative:
         level = [parent for parent in parents if not parent.dropped]
         for distance in range(1, self.search.rules.deepest):
             for parent in dict.fromkeys(level):
-                for bit, rank, rule in self._rules:
-                    if parent.applied & bit and self._depth[rule.name] > distance:
-                        self._match(rule, rank, parent, fresh)
+                for bit, rule, levels in self.search.rules.deep:
+                    if parent.applied & bit and len(levels) > distance:
+                        self._match(rule, bit, parent, fresh)
             if distance + 1 < self.search.rules.deepest:
                 level = [above for parent in level for above in self.memo.group(parent.group).parents]
 
@@ -237,8 +232,7 @@ class Iterative:
         self.costs.unite(united, above)
         old = self._root
         if memo.find(old.group) != old.group:
-            self._new_root(search.goal(old.group, old.required))
-            self.costs.open(self._root)
+            self._new_root(old.group, old.required)
         self.queue.unite()
         while news:
             parents, members = news.pop()
@@ -254,7 +248,7 @@ class Iterative:
         if left and not self._spent():
             search.may_explore()  # no more, which it tells
         elif left:
-            search.spent("budget_tasks" if search.counters.tasks >= self._budget else "budget_ms")
+            search.spent("budget_tasks" if search.counters.tasks >= search.budget else "budget_ms")
             if search.trace is not None:
                 search.trace.emit("budget", tasks=search.counters.tasks, left=[])
         for match in left:  # whoever explores further must not take these for applied

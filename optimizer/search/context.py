@@ -12,7 +12,7 @@ from weakref import ref
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.physical import PhysicalOperator
-from optimizer.algebra.traits import ANY, TraitSet, reduce_traits
+from optimizer.algebra.traits import TraitSet, reduce_traits
 from optimizer.cost.model import CostModel, Reruns, linear_joins
 from optimizer.errors import number_from
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
@@ -179,10 +179,6 @@ class SearchContext:
             self._known[gid, required] = group.goals[reduced] = known
         return known
 
-    def set_goal(self, relations: int, lower: float) -> Goal:
-        """A goal for a set of relations that needs no group."""
-        return self.memo.new_goal(-1, ANY, lower, relations)
-
     def output(self, goal: Goal) -> tuple[ColumnSet, float]:
         """The columns and the estimated rows of a goal's plans."""
         if goal.group < 0:
@@ -194,15 +190,6 @@ class SearchContext:
         """Whether the memo grew after something was concluded about it."""
         self.stale = self.stale or self.sources.outgrown()
         return self.stale
-
-    def forget(self) -> None:
-        """Reset every goal, because the memo grew where goals were settled."""
-        self.stale = False
-        self._known.clear()
-        for group in self.memo.groups:
-            group.goals.clear()
-        for goal in self.memo.goals:
-            goal.reset()
 
     def forget_merged(self) -> None:
         """Forget which goals stood for traits of groups that are no more; goals of all others stay."""

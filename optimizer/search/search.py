@@ -66,15 +66,11 @@ class Search(SearchContext):
         """Explore, then optimize."""
         return self.optimize(self.explore(tree), required)
 
-    def insert(self, tree: Tree) -> tuple[int, list[LogicalExpr]]:
-        """Insert the query, and decide what becomes of its regions of joins."""
-        root, new = self.memo.insert(self.regions.collect(tree))
-        self.regions.decide()
-        return root, new
-
     def explore(self, tree: Tree) -> int:
-        """Insert the query and, unless exploration waits, apply transformation rules to a fixpoint. Returns the root group."""
-        root, _ = self.insert(tree)
+        """Insert the query, decide what becomes of its regions of joins and, unless exploration waits, apply transformation rules
+        to a fixpoint. Returns the root group."""
+        root, _ = self.memo.insert(self.regions.collect(tree))
+        self.regions.decide()
         if self.exploration == "all":
             self.push(ExploreInput(root))
             self.drain()
@@ -85,7 +81,7 @@ class Search(SearchContext):
 
     def optimize(self, root: int, required: TraitSet = ANY, limit: float = INFINITY) -> Goal:
         """Search the root group for `required` under an inclusive limit; the goal says what was found or proved."""
-        goal = self._root(root, required)
+        goal = self.root_goal(root, required)
         while True:
             self.ask(goal, limit)
             if not self.drain():
@@ -94,9 +90,10 @@ class Search(SearchContext):
             if not self.outdated():
                 return goal
             self.restart()
-            goal = self._root(goal.group, required)
+            goal = self.root_goal(goal.group, required)
 
-    def _root(self, gid: int, required: TraitSet) -> Goal:
+    def root_goal(self, gid: int, required: TraitSet) -> Goal:
+        """The goal of a group, which is the root's from now on."""
         goal = self.root = self.goal(gid, required)
         if self.trace is not None:
             self.trace.emit("root", goal=goal.id)
@@ -104,7 +101,12 @@ class Search(SearchContext):
 
     def restart(self) -> None:
         """Reset every goal, because the memo grew where goals were settled."""
-        self.forget()
+        self.stale = False
+        self._known.clear()
+        for group in self.memo.groups:
+            group.goals.clear()
+        for goal in self.memo.goals:
+            goal.reset()
         self.regions.forget()
         self.counters.reopened["new expressions"] += 1
         if self.trace is not None:

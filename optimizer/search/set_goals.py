@@ -175,7 +175,7 @@ class SetGoals(OfSearch):
         else:
             rows = max(self.estimates.rows(s), self.costs.floor)
             lower = self.bounded_by(s, self.bound(s, rows)) if search.use_bounds else 0.0
-        made = self._note(s, SetFigures(rows, calls, residual, search.set_goal(s, lower)))
+        made = self._note(s, SetFigures(rows, calls, residual, search.memo.new_goal(-1, ANY, lower, s)))
         if self.exact:
             self.settle(made.goal)
         return made
