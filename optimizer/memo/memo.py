@@ -178,24 +178,12 @@ class Memo:
             gid = self._new_group(node, inputs, region, around)
         if region is not None:
             self._regions.found((region.leaves, region.predicate, bound), gid)
-        mexpr = LogicalExpr(self._next_mexpr, gid, op, inputs, rule, source)
-        self._next_mexpr += 1
-        self.logical_count += 1
+        mexpr = self.add_logical(op, inputs, gid, rule, source, unseen)
         self._index[op, inputs, bound] = mexpr
-        group = self.groups[gid]
-        (group.unseen if unseen else group.logical).append(mexpr)
         for child in dict.fromkeys(inputs):
             self.groups[child].parents.append(mexpr)
         new.append(mexpr)
-        self._emit_logical(mexpr)
         return gid
-
-    def _emit_logical(self, mexpr: LogicalExpr) -> None:
-        if self.trace is not None:
-            self.trace.emit(
-                "mexpr", id=mexpr.id, group=mexpr.group, duplicate=False, op=mexpr.op.name, detail=mexpr.op.describe(self.label),
-                inputs=list(mexpr.inputs), logical=True, rule=mexpr.rule, source=mexpr.source if mexpr.rule else None,
-            )  # fmt: skip
 
     def _group_of_region(self, op: LogicalOperator, inputs: tuple[int, ...], around: Binders) -> int | None:
         """The group that holds every join of these inputs' region, if there is one."""
@@ -299,20 +287,28 @@ class Memo:
         self.physical_count += 1
         logical.physical.append(mexpr)
         if self.trace is not None:
-            self.trace.emit(
-                "mexpr", id=mexpr.id, group=gid, duplicate=False, op=op.name, detail=op.describe(self.label),
-                inputs=list(inputs), logical=False, rule=rule, source=logical.id,
-            )  # fmt: skip
+            self._emit_made(self.trace, mexpr)
         return mexpr
 
-    def unseen(self, op: LogicalOperator, inputs: tuple[int, ...], gid: int, rule: str, source: int) -> LogicalExpr:
-        """A logical expression of a group that is no member of it: to be implemented and costed, seen by no rule."""
+    def add_logical(
+        self, op: LogicalOperator, inputs: tuple[int, ...], gid: int, rule: str | None, source: int, unseen: bool
+    ) -> LogicalExpr:
+        """A logical expression of a group that no other is to find; `unseen`: to be implemented and costed, seen by no rule."""
         mexpr = LogicalExpr(self._next_mexpr, gid, op, inputs, rule, source)
         self._next_mexpr += 1
         self.logical_count += 1
-        self.groups[gid].unseen.append(mexpr)
-        self._emit_logical(mexpr)
+        group = self.groups[gid]
+        (group.unseen if unseen else group.logical).append(mexpr)
+        if self.trace is not None:
+            self._emit_made(self.trace, mexpr)
         return mexpr
+
+    def _emit_made(self, trace: Trace, mexpr: LogicalExpr | PhysicalExpr) -> None:
+        trace.emit(
+            "mexpr", id=mexpr.id, group=mexpr.group, duplicate=False, op=mexpr.op.name, detail=mexpr.op.describe(self.label),
+            inputs=list(mexpr.inputs), logical=isinstance(mexpr, LogicalExpr), rule=mexpr.rule,
+            source=mexpr.source if mexpr.rule else None,
+        )  # fmt: skip
 
     def new_goal(self, gid: int, required: TraitSet, lower: float, relations: int = 0) -> Goal:
         """A goal for a group, -1 for none, and traits that were reduced in it; `lower` is its first bound."""

@@ -257,7 +257,8 @@ class RegionWays(SetGoals):
         if known is None:
             join = Join(JoinKind.INNER, self.region.across(a, b))
             inputs = (self.group_of(a), self.group_of(b))
-            known = self._made[a, b] = self.search.memo.unseen(join, inputs, self.group_of(a | b), PARTITION, self.whole.id)
+            into, source = self.group_of(a | b), self.whole.id
+            known = self._made[a, b] = self.search.memo.add_logical(join, inputs, into, PARTITION, source, unseen=True)
         return known
 
     def _count(self, s: Relations, parts: Sequence[Relations]) -> None:
