@@ -11,7 +11,7 @@ A restart makes what came before it void; `Ledger.entries` has it all, `valid` o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 INFINITY = float("inf")
@@ -129,40 +129,31 @@ _PROOFS = {
 
 
 class Ledger:
-    """All entries of a trace; `valid_from`: position of the first one that a restart has not made void."""
+    """All entries of a trace; `valid_from`: position of the first one that a restart has not made void.
 
-    def __init__(self, events: Sequence[Event]) -> None:
-        book = _Bookkeeper()
-        for event in events:
-            book.enter(event)
-        self.entries: list[Entry] = book.entries
-        self.valid_from = book.valid_from
+    While events are read it knows what holds at each: bounds with reasons, best plans, limits, and the goals being searched,
+    innermost last.
+    """
 
-    def all(self, kind: type[Kind]) -> Iterator[Kind]:
-        """Valid entries of one kind, in order."""
-        return (entry for entry in self.entries[self.valid_from :] if type(entry) is kind)
-
-    def valid(self) -> Sequence[Entry]:
-        return self.entries[self.valid_from :]
-
-
-class _Bookkeeper:
-    """What is known at one event: bounds with reasons, best plans, limits, and the goals being searched, innermost last."""
-
-    def __init__(self) -> None:
+    def __init__(self, events: Iterable[Event]) -> None:
         self.entries: list[Entry] = []
         self.valid_from = 0
         self._lower: dict[int, tuple[float, str]] = {}
         self._group_lower: dict[int, float] = {}
-        self._group_of: dict[int, int] = {}
         self._best: dict[int, tuple[float, int | None, bool]] = {}  # cost, expression, found before the goal was searched
         self._limits: dict[int, Limit] = {}
         self._open: list[int] = []
+        for event in events:
+            read = getattr(self, f"_read_{event['kind']}", None)
+            if read is not None:
+                read(event)
 
-    def enter(self, event: Event) -> None:
-        read = getattr(self, f"_read_{event['kind']}", None)
-        if read is not None:
-            read(event)
+    def all(self, kind: type[Kind]) -> Iterator[Kind]:
+        """Valid entries of one kind, in order."""
+        return (entry for entry in self.valid() if type(entry) is kind)
+
+    def valid(self) -> Sequence[Entry]:
+        return self.entries[self.valid_from :]
 
     def _read_group(self, event: Event) -> None:
         self._group_lower[event["id"]] = event["lower"]
@@ -172,9 +163,7 @@ class _Bookkeeper:
         self._group_lower[into] = min(self._group_lower[into], self._group_lower[gone])
 
     def _read_goal(self, event: Event) -> None:
-        goal, group = event["goal"], event["group"]
-        self._group_of[goal] = group
-        of = f"group {group}" if group >= 0 else "the set of relations"
+        of = f"group {event['group']}" if event["group"] >= 0 else "the set of relations"
         why = f"bound of {of}" if event["lower"] else "costs are not negative"
         self._claim(event, event["lower"], why)
 
@@ -205,13 +194,15 @@ class _Bookkeeper:
         goal, split, mexpr = event["goal"], event.get("split"), event["mexpr"]
         inputs = tuple(event["sources"])
         of_groups = event["mechanism"] == "group_bound" and split is None
-        facts = tuple(self._about_group(i) if of_groups else self._about_goal(i) for i in inputs)
+        facts = tuple(
+            Fact("group", i, self._group_lower[i], "bound of the group") if of_groups else Fact("goal", i, *self._lower[i])
+            for i in inputs
+        )
         pair = None if split is None else (split[0], split[1])
-        limit = self._bar(goal)
         self.entries.append(
             Skip(
                 event["seq"], goal, event["mechanism"], mexpr, pair, inputs, event["local"], event["spent"], event["lower"],
-                limit, facts, (event["left"], event["right"]) if "left" in event else (),
+                self._bar(goal), facts, (event["left"], event["right"]) if "left" in event else (),
             )
         )  # fmt: skip
 
@@ -228,16 +219,9 @@ class _Bookkeeper:
 
     def _claim(self, event: Event, lower: float, why: str) -> None:
         goal = event["goal"]
-        if lower > self._lower.get(goal, (-INFINITY, ""))[0] or goal not in self._lower:
+        if goal not in self._lower or lower > self._lower[goal][0]:
             self._lower[goal] = lower, why
             self.entries.append(Claim(event["seq"], goal, lower, why))
-
-    def _about_goal(self, goal: int) -> Fact:
-        lower, why = self._lower[goal]
-        return Fact("goal", goal, lower, why)
-
-    def _about_group(self, group: int) -> Fact:
-        return Fact("group", group, self._group_lower[group], "bound of the group")
 
     def _bar(self, goal: int) -> Limit:
         """What an alternative of a goal has to undercut: its limit, or the best plan that it has."""

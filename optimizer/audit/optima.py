@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from optimizer.memo.goal import Goal
+from optimizer.memo.goal import INFINITY, Goal
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.plan_space import Choice
 from optimizer.plan_space import Way as SpaceWay
 from optimizer.plan_space.of_search import AllMoves, Move
 from optimizer.plan_space.settle import settle
 from optimizer.search.search import Search
-
-INFINITY = float("inf")
 
 
 class Optima:

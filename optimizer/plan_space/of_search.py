@@ -15,8 +15,7 @@ from copy import copy
 from typing import NamedTuple
 
 from optimizer.algebra.physical import PhysicalOperator
-from optimizer.algebra.traits import Alternative, TraitSet, satisfies
-from optimizer.algebra.trees import Tree
+from optimizer.algebra.traits import Alternative, satisfies
 from optimizer.errors import SpaceTooLarge
 from optimizer.memo.alternatives import alternatives
 from optimizer.memo.goal import Goal, Split
@@ -24,7 +23,8 @@ from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.plan_space import Choice, PlanSpace, Way
 from optimizer.plan_space.expansion import expand_all
 from optimizer.rules.enforce.moves import enforcers
-from optimizer.search.failures import rule_failed
+from optimizer.search.counters import Counters
+from optimizer.search.firing import implementations
 from optimizer.search.search import Search
 
 
@@ -87,7 +87,7 @@ class AllMoves:
 
     def __init__(self, search: Search) -> None:
         self._search = copy(search)
-        self._search.trace = None  # looking at the space is no part of the search
+        self._search.trace, self._search.counters = None, Counters()  # looking at the space is no part of the search
         self._physical: dict[int, list[PhysicalExpr]] = {}
 
     def of(self, goal: Goal) -> Moves:
@@ -105,8 +105,8 @@ class AllMoves:
         search, moves = self._search, []
         for physical in self.implementations(mexpr):
             for alternative in alternatives(search.memo, goal, physical):
-                inputs = tuple(search.goal(g, t) for g, t in zip(physical.inputs, alternative.inputs, strict=True))
-                local = self._local(goal, physical, alternative.delivered)
+                inputs = tuple(map(search.goal, physical.inputs, alternative.inputs))
+                local = search.local_cost(goal, physical, alternative.delivered)
                 moves.append(Move(physical.op, alternative, inputs, local))
         return moves
 
@@ -114,27 +114,13 @@ class AllMoves:
         """What the implementation rules make of one logical expression."""
         known = self._physical.get(mexpr.id)
         if known is None:
-            search, memo = self._search, self._search.memo
-            inputs = tuple(memo.find(gid) for gid in mexpr.inputs)
-            bound = Tree(mexpr.op, tuple(memo.binding_leaf(gid) for gid in inputs))
-            known = self._physical[mexpr.id] = []
-            for rule in search.rules.implementations:
-                if not rule.pattern.takes(mexpr.op):
-                    continue
-                try:
-                    operators = rule.apply(bound, search.context)
-                except Exception as error:
-                    raise rule_failed(rule, mexpr.group, error) from error
-                known += (PhysicalExpr(-1, memo.find(mexpr.group), op, inputs, rule.name, mexpr.id) for op in operators)
-        return known
-
-    def _local(self, goal: Goal, physical: PhysicalExpr, delivered: TraitSet) -> float:
-        known = physical.costs.get(delivered)
-        if known is None:
-            search, memo = self._search, self._search.memo
-            inputs = [memo.group(gid) for gid in physical.inputs]
-            known = search.local(memo.group(goal.group), physical.op, delivered, inputs)
-            physical.costs[delivered] = known
+            find = self._search.memo.find
+            group, inputs = find(mexpr.group), tuple(map(find, mexpr.inputs))
+            known = self._physical[mexpr.id] = [
+                PhysicalExpr(-1, group, op, inputs, rule.name, mexpr.id)
+                for rule, operators in implementations(self._search, mexpr)
+                for op in operators
+            ]
         return known
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.trees import Tree
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.interface import ImplementationRule, TransformationRule
@@ -12,25 +15,27 @@ from optimizer.search.failures import rule_failed
 def implement(search: SearchContext, mexpr: LogicalExpr) -> None:
     """Fire the implementation rules on an expression: it is implemented as a whole or not at all."""
     mexpr.implemented = True
+    for rule, operators in implementations(search, mexpr):
+        if operators:
+            search.counters.rules_fired[rule.name] += 1
+        made = [search.memo.add_physical(mexpr, op, rule.name).id for op in operators]
+        if search.trace is not None:
+            if made:
+                search.trace.emit("fire", rule=rule.name, mexpr=mexpr.id, produced=len(made), new=made)
+            else:
+                search.trace.emit("skip", rule=rule.name, mexpr=mexpr.id, reason="guard")
+
+
+def implementations(search: SearchContext, mexpr: LogicalExpr) -> Iterator[tuple[ImplementationRule, Sequence[PhysicalOperator]]]:
+    """What each implementation rule that fits makes of an expression."""
     bound = Tree(mexpr.op, tuple(map(search.memo.binding_leaf, mexpr.inputs)))
     for rule in search.rules.implementing(mexpr.op):
         if rule.pattern.takes(mexpr.op):
-            _implement(search, rule, mexpr, bound)
-
-
-def _implement(search: SearchContext, rule: ImplementationRule, mexpr: LogicalExpr, bound: Tree) -> None:
-    try:
-        operators = rule.apply(bound, search.context)
-    except Exception as error:
-        raise rule_failed(rule, mexpr.group, error) from error
-    if operators:
-        search.counters.rules_fired[rule.name] += 1
-    made = [search.memo.add_physical(mexpr, op, rule.name).id for op in operators]
-    if search.trace is not None:
-        if made:
-            search.trace.emit("fire", rule=rule.name, mexpr=mexpr.id, produced=len(made), new=made)
-        else:
-            search.trace.emit("skip", rule=rule.name, mexpr=mexpr.id, reason="guard")
+            try:
+                operators = rule.apply(bound, search.context)
+            except Exception as error:
+                raise rule_failed(rule, mexpr.group, error) from error
+            yield rule, operators
 
 
 def fire(search: SearchContext, rule: TransformationRule, mexpr: LogicalExpr, bound: Tree) -> list[Tree]:
