@@ -152,7 +152,7 @@ class _Audit:
     def _cheapest_through(self, goal: Goal, skip: Skip) -> float:
         """What the cheapest plan through a skipped alternative costs."""
         if skip.split is not None:
-            region = self._search.sources.of(self._search, goal)
+            region = self._search.sources.of(goal)
             assert isinstance(region, SetGoals)
             return self._optima.joining(goal, *map(region.group_of, skip.split))
         logical = None if skip.mexpr is None else self._logical.get(skip.mexpr)
@@ -220,7 +220,7 @@ class _Audit:
         allowed: dict[int, float] = {}
         for goal in self._optima.inputs_first():
             move = self._optima.cheapest(goal)
-            own = max(0.0, self._search.sources.of(self._search, goal).enough)
+            own = max(0.0, self._search.sources.of(goal).enough)
             if move is not None and len(move.inputs) < 2:
                 own = 0.0
             allowed[goal.id] = own + (0.0 if move is None else sum(allowed.get(i.id, 0.0) for i in move.inputs))

@@ -58,7 +58,7 @@ class Names:
         memo = self._search.memo
         if gid < 0:
             assert goal is not None
-            source = self._search.sources.of(self._search, goal)
+            source = self._search.sources.of(goal)
             members = source.members(goal.relations)  # type: ignore[attr-defined]
         else:
             group = memo.group(gid)
@@ -135,7 +135,7 @@ class Judge:
         return same and self._same(way.inputs, step.move.inputs)
 
     def _implementation(self, goal: Goal, way: Way) -> Implementation:
-        return self._search.sources.of(self._search, goal).implementation(self._search, goal, way)
+        return self._search.sources.of(goal).implementation(self._search, goal, way)
 
     def _same(self, some: Iterable[Goal], others: Iterable[Goal]) -> bool:
         return all(a is b or (a.group >= 0 and self._key(a) == self._key(b)) for a, b in zip(some, others, strict=True))
@@ -160,7 +160,7 @@ class Judge:
         for skip in reversed(self._skips.get(step.goal.id, [])):
             if skip.split is not None:
                 # a split without traits stands for every join of its two parts
-                region = self._search.sources.of(self._search, step.goal)
+                region = self._search.sources.of(step.goal)
                 assert isinstance(region, SetGoals)
                 found = set(map(region.known_group, skip.split)) == {each.group for each in inputs}
             elif skip.mexpr is None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.trees import Tree
 from optimizer.figures import Figures
 from optimizer.joins.graph import Relations, bits, joins_of
-from optimizer.joins.inner import InnerRegion, inner_region, splitter
+from optimizer.joins.inner import InnerRegion, splitter
 from optimizer.joins.policy import Enumeration, choice_of
 from optimizer.joins.region_costing import smallest_first
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.transform.partition_joins import part
 from optimizer.search.context import SearchContext
+from optimizer.search.regions import region_of
 
 
 def why_not_exact(search: SearchContext, mexpr: LogicalExpr) -> str:
@@ -24,7 +24,7 @@ def why_not_exact(search: SearchContext, mexpr: LogicalExpr) -> str:
     settings = search.context.settings
     if settings.enumeration != "adaptive":
         return ""
-    choice = choice_of(_region(search, mexpr), settings)
+    choice = choice_of(region_of(search, mexpr), settings)
     return "" if choice.enumeration is Enumeration.EXACT else choice.why
 
 
@@ -34,7 +34,7 @@ def insert_first_order(search: SearchContext, mexpr: LogicalExpr, rule: str, uns
     They are joins that partitioning would find too. As there, each set of relations is a join graph before it is anything
     else, so that figures and offers of its group do not depend on who made it.
     """
-    memo, region = search.memo, _region(search, mexpr)
+    memo, region = search.memo, region_of(search, mexpr)
     leaves = [memo.binding_leaf(gid) for gid in mexpr.inputs]
     left_deep = search.context.settings.enumeration == "left_deep"
     new: list[LogicalExpr] = []
@@ -88,9 +88,3 @@ def _left_deep(region: InnerRegion) -> Sequence[tuple[Relations, Relations]]:
         joins.append((joined, following))
         joined |= following
     return joins
-
-
-def _region(search: SearchContext, mexpr: LogicalExpr) -> InnerRegion:
-    assert isinstance(mexpr.op, JoinGraph), f"{mexpr.op.name} is not a join graph"
-    columns = tuple(search.memo.group(gid).props.columns for gid in mexpr.inputs)
-    return inner_region(columns, mexpr.op.predicate, search.context.settings.cross_products, search.context.forced)

@@ -74,7 +74,7 @@ def searched_space(search: Search) -> PlanSpace:
 def _costed_moves(search: Search, goal: Goal) -> Moves:
     """The ways of a goal whose inputs all have plans."""
     moves = Moves([], [])
-    source = search.sources.of(search, goal)
+    source = search.sources.of(goal)
     for way in source.costed(search, goal):
         op, alternative, mexpr = source.implementation(search, goal, way)
         enforcer = mexpr is None and not isinstance(way.what, Split)

@@ -22,7 +22,7 @@ def extract(search: SearchContext, root: Goal) -> PlanNode:
         arity = len(way.inputs)
         inputs = tuple(built[len(built) - arity :])
         del built[len(built) - arity :]
-        op, alternative, _ = search.sources.of(search, goal).implementation(search, goal, way)
+        op, alternative, _ = search.sources.of(goal).implementation(search, goal, way)
         columns, rows = search.output(goal)
         cost = way.local + sum(below.cost for below in inputs)
         built.append(PlanNode(op, inputs, columns, alternative, rows, way.local, cost, goal.group))
@@ -35,5 +35,5 @@ def give_groups(search: SearchContext, root: Goal, plan: PlanNode) -> None:
     while stack:
         goal, node = stack.pop()
         assert goal.way is not None, f"goal {goal.id} has no plan"
-        node.group = search.sources.group(search, goal)
+        node.group = search.sources.group(goal)
         stack.extend(zip(goal.way.inputs, node.inputs, strict=True))

@@ -12,6 +12,7 @@ and all others with bounds.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.derive_props import filtered_props
@@ -21,44 +22,69 @@ from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import HashJoin, NestedLoopJoin, PhysicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.region_graph import RegionGraph
-from optimizer.algebra.traits import ANY, Alternative
+from optimizer.algebra.traits import ANY, Alternative, TraitSet
 from optimizer.algebra.trees import Leaf, Tree
 from optimizer.joins.graph import Relations
 from optimizer.joins.set_bound import ROUNDING
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
+from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import TIE, SearchContext
 from optimizer.search.group_ways import enforcing, rebound, waiting_way, within_bar
 from optimizer.search.set_goals import PARTITION, SetGoals
+from optimizer.search.set_orders import SetOrders
 
 
 class RegionWays(SetGoals):
     """A source (`context.Source`)."""
 
+    @cached_property
+    def orders(self) -> SetOrders:
+        return SetOrders()
+
+    def goal(self, group: Group, s: Relations, required: TraitSet) -> Goal:
+        """The goal of the group that a set has become."""
+        self.groups[s] = group.id
+        own = self.figures(s).goal
+        self._grouped(own, group.id)
+        if self.search.use_bounds and own.status is Status.NEW and (s == self.region.graph.all or not self.grown):
+            self.prove(own, group.lower, "the group")
+        if required == ANY:
+            return own
+        lower = self.at_least(s)
+        if self.table is not None:
+            bounds = self.table.ordered(self.orders.starts(self, required))
+            lower = max(lower, self.bounded_by(s, float(bounds[self.table.splits.position(s)]) * ROUNDING))
+        made = self.search.memo.new_goal(group.id, required, lower, s)
+        self._sources[made.id] = self.number
+        self.search.emit_goal(made)
+        return made
+
     def ready(self, search: SearchContext, goal: Goal, limit: float) -> bool:
         """Settle the relations, then solve the region or find its bounds and seeds."""
         if not self.begun:
-            ended = (Status.IMPOSSIBLE, Status.OPEN)  # open: a relation that is made of the region itself
-            unsettled = [leaf for leaf in self.leaf_goals if not leaf.settled and leaf.status not in ended]
-            if unsettled and not self.waited:
+            if not self.waited and self._ask_first(search, goal, limit, self.leaf_goals):
                 self.waited = True
-                search.ask(goal, limit)
-                for leaf in reversed(unsettled):
-                    search.ask(leaf)
                 return False
             self.begun = True
             if all(leaf.settled for leaf in self.leaf_goals):
                 self.start(self)
         if wanted := self.orders.goals(self, goal.required):
-            unsettled = [each for each in wanted if not each.settled and each.status not in (Status.IMPOSSIBLE, Status.OPEN)]
-            if unsettled and goal not in self.orders.asked:
+            if goal not in self.orders.asked and self._ask_first(search, goal, limit, wanted):
                 self.orders.asked.add(goal)
-                search.ask(goal, limit)
-                for each in reversed(unsettled):
-                    search.ask(each)
                 return False
             self.orders.learn(self, goal.required)
         return True
+
+    def _ask_first(self, search: SearchContext, goal: Goal, limit: float, wanted: list[Goal]) -> bool:
+        """Have those of `wanted` searched that can be settled, and then the goal; whether there are any."""
+        ended = (Status.IMPOSSIBLE, Status.OPEN)  # open: a relation that is made of the region itself
+        unsettled = [each for each in wanted if not each.settled and each.status not in ended]
+        if unsettled:
+            search.ask(goal, limit)
+            for each in reversed(unsettled):
+                search.ask(each)
+        return bool(unsettled)
 
     def ways(self, search: SearchContext, goal: Goal) -> tuple[list[Way], float]:
         if any(not leaf.settled for leaf in self.leaf_goals):

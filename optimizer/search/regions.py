@@ -44,7 +44,7 @@ from optimizer.search.context import OfSearch, SearchContext, Source
 from optimizer.search.group_ways import PARTITIONING, GroupWays
 from optimizer.search.region_start import start
 from optimizer.search.region_ways import RegionWays
-from optimizer.search.set_goals import PARTITION, SetGoals
+from optimizer.search.set_goals import PARTITION
 
 
 class Method(StrEnum):
@@ -215,7 +215,7 @@ class Regions(OfSearch):
 
     # -- sources ------------------------------------------------------------------------------------------------------------
 
-    def of(self, search: SearchContext, goal: Goal) -> Source:
+    def of(self, goal: Goal) -> Source:
         number = self._by_goal.get(goal.id)
         return self.groups if number is None else self.made[number]
 
@@ -229,10 +229,10 @@ class Regions(OfSearch):
         search.emit_goal(made)
         return made
 
-    def output(self, search: SearchContext, goal: Goal) -> tuple[ColumnSet, float]:
+    def output(self, goal: Goal) -> tuple[ColumnSet, float]:
         return self.made[self._by_goal[goal.id]].output(goal)
 
-    def group(self, search: SearchContext, goal: Goal) -> int:
+    def group(self, goal: Goal) -> int:
         """The group of a goal; one is made for a set of relations that has none."""
         return goal.group if goal.group >= 0 else self.made[self._by_goal[goal.id]].group_of(goal.relations)
 
@@ -253,7 +253,7 @@ class Regions(OfSearch):
         self._by_goal.clear()
         self._by_group.clear()
 
-    def _place(self, group: Group) -> tuple[SetGoals, Relations] | None:
+    def _place(self, group: Group) -> tuple[RegionWays, Relations] | None:
         """The region and the set of relations that a group stands for, if its joins are not expressions."""
         number = self._by_group.get(group.id)
         if number is not None:
@@ -279,10 +279,7 @@ class Regions(OfSearch):
 
     def _new_region(self, whole: LogicalExpr) -> RegionWays:
         search = self.search
-        assert isinstance(whole.op, JoinGraph)
-        columns = tuple(search.memo.group(gid).props.columns for gid in whole.inputs)
-        cross, forced = search.context.settings.cross_products, search.context.forced
-        region: InnerRegion = inner_region(columns, whole.op.predicate, cross, forced)
+        region = region_of(search, whole)
         correlated = bool(search.memo.group(whole.group).outer)  # some joins are evaluated once, some for each binding
         costs = self._costs if region.decided and not correlated else None
         figures = search.memo.figures
@@ -292,6 +289,13 @@ class Regions(OfSearch):
         made.number = len(self.made)
         self.made.append(made)
         return made
+
+
+def region_of(search: SearchContext, graph: LogicalExpr) -> InnerRegion:
+    """The relations and conjuncts of a join graph."""
+    assert isinstance(graph.op, JoinGraph), f"{graph.op.name} is not a join graph"
+    columns = tuple(search.memo.group(gid).props.columns for gid in graph.inputs)
+    return inner_region(columns, graph.op.predicate, search.context.settings.cross_products, search.context.forced)
 
 
 def _crosses(tree: Tree) -> bool:

@@ -15,7 +15,7 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.physical import HashJoin, NestedLoopJoin
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Predicate
-from optimizer.algebra.traits import ANY, TraitSet
+from optimizer.algebra.traits import ANY
 from optimizer.algebra.trees import Node, Tree
 from optimizer.cost.joins import JoinCosts
 from optimizer.joins.costing import SetRows
@@ -28,7 +28,6 @@ from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import OfSearch, SearchContext
-from optimizer.search.set_orders import SetOrders
 
 PARTITION = "partition_joins"
 
@@ -93,7 +92,6 @@ class SetGoals(OfSearch):
         self._counted: set[Relations] = set()
         self._reached: dict[Goal, set[Relations]] = {}  # splits that became expressions, each by one part
         self._made: dict[tuple[Relations, Relations], LogicalExpr] = {}
-        self.orders = SetOrders()
         self._weights = [(c.relations, float(c.calls), 0.0 if c.key else float(c.calls)) for c in region.conjuncts]
         floor = 0.0 if costs is None else costs.floor
         for i, leaf in enumerate(self.leaves):
@@ -194,24 +192,6 @@ class SetGoals(OfSearch):
                 relations=self.members(s), rows=figures.rows,
             )  # fmt: skip
         return figures
-
-    def goal(self, group: Group, s: Relations, required: TraitSet) -> Goal:
-        """The goal of the group that a set has become."""
-        self.groups[s] = group.id
-        own = self.figures(s).goal
-        self._grouped(own, group.id)
-        if self.search.use_bounds and own.status is Status.NEW and (s == self.region.graph.all or not self.grown):
-            self.prove(own, group.lower, "the group")
-        if required == ANY:
-            return own
-        lower = self.at_least(s)
-        if self.table is not None:
-            bounds = self.table.ordered(self.orders.starts(self, required))
-            lower = max(lower, self.bounded_by(s, float(bounds[self.table.splits.position(s)]) * ROUNDING))
-        made = self.search.memo.new_goal(group.id, required, lower, s)
-        self._sources[made.id] = self.number
-        self.search.emit_goal(made)
-        return made
 
     def at_least(self, s: Relations) -> float:
         """What plans of a set cost at least, whatever order they give. To a cost model that is not known, rows in some order may

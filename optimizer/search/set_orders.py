@@ -8,38 +8,16 @@ are near the truth. Without this, ordering the join of eight groupings by their 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import ANY, TraitSet, ascending
-from optimizer.joins.inner import InnerRegion
-from optimizer.joins.set_table import Methods, SetTable, Starts
+from optimizer.engines.arrow import MOST_OFFERS
+from optimizer.joins.set_table import Starts
 from optimizer.memo.goal import INFINITY, Goal
 from optimizer.memo.group import Group
-from optimizer.memo.mexpr import LogicalExpr
-from optimizer.search.context import SearchContext
-
-_MANY = 16  # offers of which some may be left out (`engines.arrow`)
-
-
-class OrderedRegion(Protocol):
-    """What is asked of a region (`set_goals`)."""
-
-    region: InnerRegion
-    whole: LogicalExpr
-    leaves: Sequence[Group]
-    table: SetTable | None
-    methods: Methods
-    heuristic: str
-
-    @property
-    def search(self) -> SearchContext: ...
-    @property
-    def grown(self) -> bool: ...
-    @property
-    def leaf_goals(self) -> list[Goal]: ...
+from optimizer.search.set_goals import SetGoals
 
 
 class SetOrders:
@@ -52,7 +30,7 @@ class SetOrders:
         self._costs: dict[TraitSet, dict[int, float]] = {}  # what relations cost in an order by which the required may begin
         self._useful: bool | None = None
 
-    def goals(self, region: OrderedRegion, required: TraitSet) -> list[Goal]:
+    def goals(self, region: SetGoals, required: TraitSet) -> list[Goal]:
         """The goals of relations to be settled before `required` is searched."""
         if required == ANY or not self._is_useful(region):
             return []
@@ -72,7 +50,7 @@ class SetOrders:
                     found.append(_Inside(i, region.search.goal(leaf.id, TraitSet((), begins)), False, True))
         return [each.goal for each in self._inside[first]]
 
-    def learn(self, region: OrderedRegion, required: TraitSet) -> None:
+    def learn(self, region: SetGoals, required: TraitSet) -> None:
         """Those goals are settled."""
         first, table = _first(required), region.table
         found = self._inside[first]
@@ -83,7 +61,7 @@ class SetOrders:
         self._costs[first] = {i: min(costs) for i, costs in begun.items() if costs}
         self._starts.pop(first, None)
 
-    def starts(self, region: OrderedRegion, required: TraitSet) -> Starts:
+    def starts(self, region: SetGoals, required: TraitSet) -> Starts:
         """How an order may begin that gives what is required; no relation is named where nothing is."""
         first = _first(required)
         known = self._starts.get(first)
@@ -91,12 +69,12 @@ class SetOrders:
             known = self._starts[first] = _starts(region, required, first, self._costs.get(first))
         return known
 
-    def _is_useful(self, region: OrderedRegion) -> bool:
+    def _is_useful(self, region: SetGoals) -> bool:
         """Whether the table is one of bounds in the orders that goals ask for, and relations that are settled stay so."""
         if self._useful is None:
             leaves = region.leaves
             known = region.table is not None and not region.methods.merge and not region.heuristic and not region.grown
-            odd = any(leaf.props.constants or leaf.props.at_most_one_row or len(leaf.offers) >= _MANY for leaf in leaves)
+            odd = any(leaf.props.constants or leaf.props.at_most_one_row or len(leaf.offers) >= MOST_OFFERS for leaf in leaves)
             inside = any(leaf.sorted_inside for leaf in leaves)
             self._useful = known and not odd and inside and region.search.exploration == "all"
         return self._useful
@@ -119,7 +97,7 @@ def _first(required: TraitSet) -> TraitSet:
     return TraitSet(required.collation[:1], required.grouping)
 
 
-def _whole(region: OrderedRegion) -> LogicalProps:
+def _whole(region: SetGoals) -> LogicalProps:
     return region.search.memo.group(region.whole.group).props
 
 
@@ -129,7 +107,7 @@ def _orders_by(leaf: Group, column: ColumnId) -> list[TraitSet]:
     return list(dict.fromkeys((TraitSet(ascending((column,))), *offered)))
 
 
-def _beginning(region: OrderedRegion, first: TraitSet) -> ColumnSet:
+def _beginning(region: SetGoals, first: TraitSet) -> ColumnSet:
     """Columns by which rows may come that have these traits: those that are equal, or that joins make constant; of a grouping any
     that it determines."""
     whole = _whole(region)
@@ -138,7 +116,7 @@ def _beginning(region: OrderedRegion, first: TraitSet) -> ColumnSet:
     return same | union(whole.equivalents(k.column) for k in first.collation)
 
 
-def _starts(region: OrderedRegion, required: TraitSet, first: TraitSet, costs: dict[int, float] | None) -> Starts:
+def _starts(region: SetGoals, required: TraitSet, first: TraitSet, costs: dict[int, float] | None) -> Starts:
     """`costs`: of relations made of other operators; None: not known yet, so that their orders are taken for free."""
     whole, same = _whole(region), _beginning(region, first)
     equal = [members for members in whole.equivalences if members & same]

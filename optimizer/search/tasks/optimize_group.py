@@ -32,7 +32,7 @@ class OptimizeGroup(Task):
         assert goal.status is not Status.OPEN, f"goal {goal.id} was entered while it is open"
         if goal.opened >= RAISE_AFTER and limit < INFINITY:  # asked again and again with a little more: jump
             limit = max(limit, goal.lower * 2.0 ** (goal.opened + 1 - RAISE_AFTER))
-        source = search.sources.of(search, goal)
+        source = search.sources.of(goal)
         if not source.ready(search, goal, limit):
             return
         goal.opened += 1

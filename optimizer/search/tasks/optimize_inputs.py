@@ -34,7 +34,7 @@ class OptimizeInputs(Task):
 
     def perform(self, search: SearchContext) -> None:
         goal, pass_limits, counters = self.goal, search.pass_limits, search.counters
-        source = search.sources.of(search, goal)
+        source = search.sources.of(goal)
         each, enough, prune = source.each, source.enough, search.prune or source.bounded
         ways, limit = goal.ways, goal.limit
         i = goal.next
