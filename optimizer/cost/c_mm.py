@@ -154,7 +154,7 @@ class CMm:
         match op:
             case IndependentJoin():
                 return output.rows if any(map(is_key, op.predicate)) else loops(output, inputs)
-            case JoinGraph() | RegionGraph():
+            case JoinGraph() | RegionGraph() | Spool() | Recursion():
                 return output.rows
             case Apply():
                 return applied(output, inputs)
@@ -162,8 +162,6 @@ class CMm:
                 return TAU * output.base_rows
             case Values() | CteReference():
                 return TAU * output.rows
-            case Spool() | Recursion():
-                return output.rows
             case Filter(predicate):
                 if any(conjunct.outer for conjunct in predicate):  # it may be a lookup
                     return TAU * min(output.rows, inputs[0].rows)

@@ -7,14 +7,13 @@ What was measured, where and how well it fits stand beside the coefficients for 
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from optimizer.cost.coefficients import NAMES, Coefficients
-from optimizer.errors import SettingsError
+from optimizer.errors import SettingsError, did_you_mean
 
 FORMAT, VERSION = "planscope-coefficients", 1
 AGAIN = "planscope calibrate -o FILE writes such a file"
@@ -61,5 +60,5 @@ def read_coefficients(path: str | Path) -> Coefficients:
 
 
 def _near(name: str) -> str:
-    close = difflib.get_close_matches(name, NAMES, 1)
-    return f' (did you mean "{close[0]}"?)' if close else ""
+    hint = did_you_mean(name, NAMES, "")
+    return f" ({hint})" if hint else ""

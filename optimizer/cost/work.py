@@ -96,7 +96,7 @@ class Work:
             WithSpools: lambda op, out, i: 0.0,
             FilterRows: lambda op, out, i: self.filter(op.predicate, i[0]),
             LookupRows: self.lookup,
-            RangeLookup: self.range_lookup,
+            RangeLookup: self.lookup,
             ProjectRows: lambda op, out, i: self.project(op.items, i[0]),
             HashJoin: self.hash_join,
             MergeJoin: self.merge_join,
@@ -144,17 +144,13 @@ class Work:
     def filter(self, predicate: Predicate, stats: RelationStats) -> float:
         return at_least_one(stats.rows) * (self.c.copy + self.computing(predicate, stats))
 
-    def lookup(self, op: LookupRows, output: RelationStats, inputs: Inputs) -> float:
-        return self.c.hash_build * at_least_one(inputs[0].rows) + self._found(op, inputs[0], output.rows)
-
-    def range_lookup(self, op: RangeLookup, output: RelationStats, inputs: Inputs) -> float:
-        return self.c.copy * at_least_one(inputs[0].rows) + self._found(op, inputs[0], output.rows)
-
-    def _found(self, op: LookupRows | RangeLookup, stats: RelationStats, out: float) -> float:
-        """What a lookup does with the rows it finds: a slice, tested by the residual."""
-        if not op.residual:
-            return self.c.copy
-        return (self.c.copy + self.computing(op.residual, stats)) * min(at_least_one(stats.rows), at_least_one(2.0 * out))
+    def lookup(self, op: LookupRows | RangeLookup, output: RelationStats, inputs: Inputs) -> float:
+        """Holds the input; the rows it finds are a slice, tested by the residual."""
+        found, stats = self.c.copy, inputs[0]
+        if op.residual:
+            rows = min(at_least_one(stats.rows), at_least_one(2.0 * output.rows))
+            found = (self.c.copy + self.computing(op.residual, stats)) * rows
+        return self.held(op, inputs) + found
 
     def project(self, items: tuple[ProjectItem, ...], stats: RelationStats) -> float:
         """One that only leaves columns out is free of its set-up too: an operator hands on no column that is not read."""
