@@ -263,7 +263,7 @@ def _read(name: str, value: Any, own_names: bool = False) -> Any:
         return _read_estimator(str(value))
     if choices:
         if value not in choices:
-            raise SettingsError(f'setting {name} cannot be "{value}": choose one of {", ".join(choices)}')
+            raise not_one_of(name, value, choices)
         return value
     if isinstance(default, bool):
         word = str(value).lower()
@@ -295,6 +295,11 @@ def _read(name: str, value: Any, own_names: bool = False) -> Any:
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return tuple(str(part) for part in value)
+
+
+def not_one_of(name: str, value: object, choices: Iterable[str]) -> SettingsError:
+    """The error of a setting whose value is none of these."""
+    return SettingsError(f'setting {name} cannot be "{value}": choose one of {", ".join(choices)}')
 
 
 def _read_estimator(value: str) -> str:

@@ -163,9 +163,8 @@ def _semi_joins(tree: Tree, given: Given) -> Rewritten | None:
         return None
     if setting == "always":
         return Rewritten(reduced, (Firing("semi_joins", tree, reduced),))
-    apart = exactly(
-        reduced, tree.columns, given.bound.columns, always=True
-    )  # a join is also its own semi-join: rules would go on
+    # a join is also its own semi-join: rules would go on
+    apart = exactly(reduced, tree.columns, given.bound.columns, always=True)
     both = Tree(Choice(tree.columns), (tree, apart))
     return Rewritten(both, (Firing("semi_joins or not", tree, both),))
 

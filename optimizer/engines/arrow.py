@@ -65,9 +65,7 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
     joined: list[ColumnId] = []  # keys of merge joins, which deliver their order
     match op:
         case Scan(order=order):
-            found = [TraitSet(order)] if order else []
-        case Filter():
-            found = list(inputs[0].offers)
+            found = [TraitSet(order)]
         case Project(items):
             found = _through(ProjectRows(items), props, inputs[0])
         case RegionGraph(region, relations):
@@ -88,7 +86,7 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
                 found += inputs[0].offers
             if kind in (JoinKind.INNER, JoinKind.RIGHT):
                 found += inputs[1].offers
-        case AnyJoin():
+        case Filter() | AnyJoin():
             found = list(inputs[0].offers)
         case Aggregate(keys, aggregates) if keys:
             found = _through(StreamingAggregate(keys, aggregates), props, inputs[0])
@@ -99,8 +97,8 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
         case With():
             found = list(inputs[-1].offers)
         case Limit(order=order):
-            found = [TraitSet(order)] if order else list(inputs[0].offers)
-            found += [offer for offer in inputs[0].offers if satisfies(offer, TraitSet(order), inputs[0].props)]
+            kept = [offer for offer in inputs[0].offers if satisfies(offer, TraitSet(order), inputs[0].props)]
+            found = [TraitSet(order), *kept]
         case SetOp(SetOpKind.UNION, True, columns, sources):
             found = _merged(MergeUnion(columns, sources), props, inputs)
     fixed = props.closure(0)

@@ -19,7 +19,7 @@ from optimizer.plugins.registry import Enumerator, Registry, _loading
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS
-from optimizer.settings import ESTIMATORS, Settings
+from optimizer.settings import ESTIMATORS, Settings, not_one_of
 from optimizer.stats.choose import EstimatorFactory, estimator_factory
 from optimizer.stats.true import RowCounter
 
@@ -45,7 +45,7 @@ def chosen_cost_model(settings: Settings, plugins: Registry) -> CostModel:
         model: CostModel = made()
         return model
     if settings.cost_model not in COST_MODELS:
-        raise _unknown("cost_model", settings.cost_model, (*COST_MODELS, *own))
+        raise not_one_of("cost_model", settings.cost_model, (*COST_MODELS, *own))
     return cost_model(settings)
 
 
@@ -56,7 +56,7 @@ def chosen_estimator(settings: Settings, plugins: Registry, counter: RowCounter 
     if made is not None:
         return made
     if settings.estimator not in ESTIMATORS and ":" not in settings.estimator:
-        raise _unknown("estimator", settings.estimator, (*ESTIMATORS, *own))
+        raise not_one_of("estimator", settings.estimator, (*ESTIMATORS, *own))
     return estimator_factory(settings, counter)
 
 
@@ -64,7 +64,7 @@ def chosen_enumerator(settings: Settings, plugins: Registry) -> Enumerator | Non
     """The enumerator that the settings name, where it is a plug-in's. Raises SettingsError."""
     own = own_enumerators(plugins)
     if settings.partitioner not in (*BUILT_IN, *own):
-        raise _unknown("partitioner", settings.partitioner, (*BUILT_IN, *own))
+        raise not_one_of("partitioner", settings.partitioner, (*BUILT_IN, *own))
     return own.get(settings.partitioner)
 
 
@@ -101,10 +101,6 @@ def plugin_line(error: BaseException) -> str | None:
 def plugins_in_use() -> tuple[str, ...]:
     """The plug-ins that were asked for last, as they were named."""
     return _in_use
-
-
-def _unknown(setting: str, value: str, known: Sequence[str]) -> SettingsError:
-    return SettingsError(f'setting {setting} cannot be "{value}": choose one of {", ".join(known)}')
 
 
 def _version(file: str) -> tuple[str, str, int, int]:
