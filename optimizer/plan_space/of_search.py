@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from functools import cache
 from typing import NamedTuple
 
 from optimizer.algebra.physical import PhysicalOperator
@@ -131,13 +132,11 @@ def _space(search: Search, root: Goal, moves_of: Callable[[Goal], Moves]) -> Pla
     """
     choices: list[Choice] = []
     numbers: dict[tuple[int, tuple[int, ...] | None], int] = {}
-    known: dict[int, Moves] = {}
     work: list[tuple[int, Goal, tuple[int, ...] | None]] = []
 
+    @cache
     def moves(goal: Goal) -> Moves:
-        if goal.id not in known:
-            known[goal.id] = _distinct(moves_of(goal))
-        return known[goal.id]
+        return _distinct(moves_of(goal))
 
     def number_of(goal: Goal, native: tuple[int, ...] | None = None) -> int:
         number = numbers.get((goal.id, native))

@@ -18,7 +18,7 @@ class Counters:
 
     `reopened`: how often goals were opened again, by reason. `heuristic`: why a region was not searched exactly, if so.
     `narrowed`: it is because plans were left out beforehand, so that bounds hold among the others only. `budget`: which one ended
-    the search, if so, and what fired most. `ways`: how many were listed. `sets`: those of the tables of regions.
+    the search, if so, and what fired most. `ways`: how many were listed.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,6 @@ class Counters:
         self.rules_fired: Counter[str] = Counter()
         self.costed = 0
         self.ways = 0
-        self.sets = 0
         self.pruned: Counter[str] = Counter({"group_bound": 0, "predicted": 0, "accumulated": 0, "limit": 0, "dominated": 0})
         self.goals_opened = 0
         self.reopened: Counter[str] = Counter({"limit": 0, "new expressions": 0})

@@ -115,7 +115,7 @@ def begin_with_one_order(region: SetGoals) -> None:
 def _fill_table(region: SetGoals, splits: SetSplits) -> None:
     search, costs = region.search, region.costs
     assert costs is not None
-    leaves = [region.sets[1 << i].goal.best_cost for i in range(region.region.n)]
+    leaves = [goal.best_cost for goal in region.leaf_goals]
     one_row = any(leaf.props.at_most_one_row for leaf in region.leaves)
     # relations that may be in some order as they come, or whose order asks for nothing
     in_order = column_set(i for i, leaf in enumerate(region.leaves) if leaf.sorted_inside or leaf.props.constants or one_row)
@@ -126,7 +126,6 @@ def _fill_table(region: SetGoals, splits: SetSplits) -> None:
     region.table = table
     region.pairs += splits.count
     search.counters.costed += splits.count * region.each
-    search.counters.sets += len(splits.sets)
     if search.trace is not None:
         search.trace.emit(
             "table", group=region.whole.group, sets=len(splits.sets), splits=splits.count, cost=float(table.best[-1]),

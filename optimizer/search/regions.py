@@ -81,13 +81,12 @@ class Regions(OfSearch):
         self._by_group: dict[int, int] = {}
         rules = search.rules
         self.partitioning = [(bit, rule) for bit, rule in rules.numbered if rule.name in PARTITIONING]
-        self._enabled = PARTITION in rules.bits
+        self._bit = rules.bits.get(PARTITION, 0)
         self._forms = False
         order = search.context.settings.join_order
         self._order = read_join_order(order) if order else None
         self._mixed = PARTITIONING[1] in rules.bits
         self._too_many: set[Predicate] = set()  # of joins that are not inner, in regions too large to be ordered as a whole
-        self._bit = rules.bits.get(PARTITION, 0)
         self._regrouping = sum(rules.bits.get(name, 0) for name in _REGROUPING)
         joins = rules.joins
         known = joins <= {JoinToHashJoin, JoinToMergeJoin, JoinToNestedLoopJoin}
@@ -97,10 +96,10 @@ class Regions(OfSearch):
     def collect(self, tree: Tree) -> Tree:
         """The query with every region of joins as one operator, where joins are ordered by partitioning. Raises SettingsError
         where the join order asked for is none of the query's."""
-        if self._order is not None and not self._enabled:
+        if self._order is not None and not self._bit:
             raise SettingsError("join_order needs the rule partition_joins, which is off")
-        collected = collect_join_graphs(tree, self._takes) if self._enabled else tree
-        if not self._enabled and not self.search.context.settings.cross_products and _crosses(tree):
+        collected = collect_join_graphs(tree, self._takes) if self._bit else tree
+        if not self._bit and not self.search.context.settings.cross_products and _crosses(tree):
             self.search.counters.narrow("cross products stay where they are without cross_products=true")
         if self._order is not None:
             context = self.search.context
@@ -260,7 +259,7 @@ class Regions(OfSearch):
             known = self.made[number]
             return known, known.placed[group.id]
         graph = next((m for m in group.logical if isinstance(m.op, JoinGraph) and m.barred & self._bit), None)
-        if graph is None or not self._bit:
+        if graph is None:
             return None
         find = self.search.memo.find
         larger = sorted(self.wholes, key=lambda m: -len(m.inputs))

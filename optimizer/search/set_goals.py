@@ -84,7 +84,7 @@ class SetGoals(OfSearch):
         self.groups: dict[Relations, int] = {}  # of the sets that have one
         self.placed: dict[int, Relations] = {}  # and the other way round
         self.table: SetTable | None = None
-        self.heuristic = ""  # why only one order is tried, if so
+        self.heuristic = ""
         self.splits_of: Callable[[Relations], Sequence[Relations]] = lambda s: ()
         self.bound: Callable[[Relations, float], float] = lambda s, rows: 0.0
         self.begun = self.waited = False

@@ -49,11 +49,7 @@ class OptimizeGroup(Task):
         search.push(OptimizeInputs(goal))
 
     def describe(self, search: SearchContext) -> str:
+        goal = self.goal
+        what = f"group {goal.group}" if goal.group >= 0 else f"goal {goal.id}"
         limit = "no limit" if self.limit == INFINITY else f"limit {self.limit:.6g}"
-        return f"optimize {show_goal(search, self.goal)}, {limit}"
-
-
-def show_goal(search: SearchContext, goal: Goal) -> str:
-    """A goal in words."""
-    what = f"group {goal.group}" if goal.group >= 0 else f"goal {goal.id}"
-    return f"{what} for {goal.required.show(search.context.columns.label)}"
+        return f"optimize {what} for {goal.required.show(search.context.columns.label)}, {limit}"

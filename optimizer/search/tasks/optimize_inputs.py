@@ -6,7 +6,7 @@ from math import nextafter
 
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.errors import BoundRefuted
-from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
+from optimizer.memo.goal import INFINITY, Goal, Split, Status
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.group_ways import ALMOST
@@ -121,14 +121,9 @@ class OptimizeInputs(Task):
             return
         goal.dropped = min(goal.dropped, rest[0].bound)
         for way in rest:
-            mechanism = mechanism_of(way)
+            mechanism = "group_bound" if isinstance(way.what, LogicalExpr | Split) else "predicted"
             search.counters.pruned[mechanism] += 1
             search.emit_prune(goal, way, mechanism, way.bound)
 
     def describe(self, search: SearchContext) -> str:
         return f"inputs of the ways of goal {self.goal.id}"
-
-
-def mechanism_of(way: Way) -> str:
-    """What cuts a way before its inputs are searched."""
-    return "group_bound" if isinstance(way.what, LogicalExpr | Split) else "predicted"
