@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
 
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.plan_space.settle import Settled
@@ -86,18 +87,9 @@ def _group_order(choices: Sequence[Choice], settled: Settled) -> list[int] | Non
     below: dict[int, set[int]] = {}
     for number in settled.order:
         group = choices[number].group
-        known = below.setdefault(group, set())
-        known.update(choices[i].group for way in settled.ways[number] for i in way.inputs)
-        known.discard(group)
-    users: dict[int, list[int]] = {}
-    for group, inputs in below.items():
-        for each in inputs:
-            users.setdefault(each, []).append(group)
-    missing = {group: len(inputs) for group, inputs in below.items()}
-    order = [group for group, count in missing.items() if not count]
-    for group in order:
-        for user in users.get(group, ()):
-            missing[user] -= 1
-            if not missing[user]:
-                order.append(user)
-    return order if len(order) == len(below) else None
+        inputs = {choices[i].group for way in settled.ways[number] for i in way.inputs}
+        below.setdefault(group, set()).update(inputs - {group})
+    try:
+        return list(TopologicalSorter(below).static_order())
+    except CycleError:
+        return None

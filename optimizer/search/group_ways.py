@@ -45,14 +45,7 @@ class GroupWays:
             if all(isinstance(m.op, JoinGraph | RegionGraph) for m in group.logical):  # rules may not split it any more
                 if search.context.partition is None or _splits(search, group.logical[0]):
                     given(search, group)
-            found = enforcing(search, goal)
-            for mexpr in search.memo.group(goal.group).logical:
-                if not isinstance(mexpr.op, JoinGraph | RegionGraph):  # regions have no order yet
-                    found.append(waiting_way(search, mexpr))
-            goal.listed = {way.number: way for way in found}
-        else:
-            found = [rebound(search, way) for way in goal.listed.values()]
-        return within_bar(search, goal, found)
+        return within_bar(search, goal, listed(search, goal))
 
     def expressions(self, search: SearchContext, goal: Goal, way: Way) -> list[Way]:
         return []
@@ -64,6 +57,18 @@ class GroupWays:
     def implementation(self, search: SearchContext, goal: Goal, way: Way) -> Implementation:
         assert isinstance(way.what, Implementation)
         return way.what
+
+
+def listed(search: SearchContext, goal: Goal) -> list[Way]:
+    """Enforcers and the expressions of the goal's group, or the ways that it has kept, with what is known now of their inputs."""
+    if goal.listed is not None:
+        return [_rebound(search, way) for way in goal.listed.values()]
+    found = enforcing(search, goal)
+    for mexpr in search.memo.group(goal.group).logical:
+        if not isinstance(mexpr.op, JoinGraph | RegionGraph):  # regions have no order yet
+            found.append(waiting_way(search, mexpr))
+    goal.listed = {way.number: way for way in found}
+    return found
 
 
 def within_bar(search: SearchContext, goal: Goal, ways: list[Way]) -> tuple[list[Way], float]:
@@ -82,8 +87,7 @@ def within_bar(search: SearchContext, goal: Goal, ways: list[Way]) -> tuple[list
     return kept, dropped
 
 
-def rebound(search: SearchContext, way: Way) -> Way:
-    """A way with what is known now of its inputs."""
+def _rebound(search: SearchContext, way: Way) -> Way:
     if isinstance(way.what, LogicalExpr):
         return way._replace(bound=search.expression_bound(way.what))
     return way._replace(bound=at_least(way.local, way.inputs))

@@ -16,12 +16,10 @@ from functools import cached_property
 
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.derive_props import filtered_props
-from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import HashJoin, NestedLoopJoin, PhysicalOperator
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, Alternative, TraitSet
 from optimizer.algebra.trees import Leaf, Tree
 from optimizer.joins.graph import Relations
@@ -30,7 +28,7 @@ from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, W
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import TIE, SearchContext
-from optimizer.search.group_ways import enforcing, rebound, waiting_way, within_bar
+from optimizer.search.group_ways import listed, within_bar
 from optimizer.search.set_goals import PARTITION, SetGoals
 from optimizer.search.set_orders import SetOrders
 
@@ -93,28 +91,17 @@ class RegionWays(SetGoals):
             self.group_of(goal.relations)
             if self.exact and goal.required != ANY:
                 self.settle(self.figures(goal.relations).goal)  # so that what a sort of it costs is known
-        listed = self._listed(goal)
+        others = listed(search, goal) if goal.group >= 0 else []  # enforcers, and expressions that rules found
         if self.exact and goal.required == ANY:
             ways, dropped = self.settle(goal)
         elif goal.required == ANY and not self.merging:
             ways, dropped = self._splits(goal)
         else:
             ways, dropped = self._joins(goal)
-        if listed:
-            kept, cut = within_bar(search, goal, listed)
+        if others:
+            kept, cut = within_bar(search, goal, others)
             ways, dropped = sorted(ways + kept), min(dropped, cut)
         return ways, dropped
-
-    def _listed(self, goal: Goal) -> list[Way]:
-        """What else a group has: enforcers, and expressions that rules found for it."""
-        if goal.group < 0:
-            return []
-        search = self.search
-        if goal.listed is None:
-            ways = enforcing(search, goal)
-            others = [m for m in search.memo.group(goal.group).logical if not isinstance(m.op, JoinGraph | RegionGraph)]
-            goal.listed = {way.number: way for way in [*ways, *(waiting_way(search, mexpr) for mexpr in others)]}
-        return [rebound(search, way) for way in goal.listed.values()]
 
     def implementation(self, search: SearchContext, goal: Goal, way: Way) -> Implementation:
         if isinstance(way.what, Implementation):
