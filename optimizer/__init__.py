@@ -25,21 +25,7 @@ _HOMES = {
     "open_dataset": "optimizer.dataset",
 }
 
-__all__ = [
-    "ANY",
-    "CostModel",
-    "Estimator",
-    "ImplementationRule",
-    "OptimizedQuery",
-    "Optimizer",
-    "RewriteRule",
-    "Settings",
-    "Trace",
-    "TransformationRule",
-    "Tree",
-    "node",
-    "open_dataset",
-]
+__all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:
