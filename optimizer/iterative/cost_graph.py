@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from optimizer.memo.alternatives import alternatives
-from optimizer.memo.goal import INFINITY, Goal, Status, Way
+from optimizer.memo.goal import INFINITY, Goal, Way
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.search.context import SearchContext
 from optimizer.search.group_ways import enforcing, implementation_way
@@ -95,20 +95,13 @@ class CostGraph:
             if not fallen:
                 goal = self._to_open.pop()
                 if not goal.opened:
-                    self._open(goal)
+                    self._search.open(goal, INFINITY)
+                    self._list(goal)
                 continue
             goal = next(iter(fallen))
             del fallen[goal]
             for user, way in self._users.get(goal, ()):
                 self._recost(user, way)
-
-    def _open(self, goal: Goal) -> None:
-        search = self._search
-        goal.opened, goal.status, goal.limit = 1, Status.OPEN, INFINITY
-        search.counters.goals_opened += 1
-        if search.trace is not None:
-            search.trace.emit("goal_open", goal=goal.id, limit=INFINITY, attempt=1, because="first")
-        self._list(goal)
 
     def _list(self, goal: Goal) -> None:
         """All ways of a goal, from what is implemented in its group."""

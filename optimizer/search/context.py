@@ -179,6 +179,18 @@ class SearchContext:
             self._known[gid, required] = group.goals[reduced] = known
         return known
 
+    def open(self, goal: Goal, limit: float) -> None:
+        """A search of a goal begins."""
+        goal.opened += 1
+        goal.status, goal.limit = Status.OPEN, limit
+        goal.next, goal.asked = 0, None
+        self.counters.goals_opened += 1
+        if goal.opened > 1:
+            self.counters.reopened["limit"] += 1
+        if self.trace is not None:
+            because = "first" if goal.opened == 1 else "limit"
+            self.trace.emit("goal_open", goal=goal.id, limit=limit, attempt=goal.opened, because=because)
+
     def output(self, goal: Goal) -> tuple[ColumnSet, float]:
         """The columns and the estimated rows of a goal's plans."""
         if goal.group < 0:
@@ -253,10 +265,11 @@ class SearchContext:
 
     # -- what traces are told -----------------------------------------------------------------------------------------------
 
-    def emit_goal(self, goal: Goal) -> None:
+    def emit_goal(self, goal: Goal, **region: object) -> None:
+        """A goal was made; `region`: what a set of relations has beside that."""
         if self.trace is not None:
             traits = goal.required.show(self.context.columns.label)
-            self.trace.emit("goal", goal=goal.id, group=goal.group, traits=traits, lower=goal.lower)
+            self.trace.emit("goal", goal=goal.id, group=goal.group, traits=traits, lower=goal.lower, **region)
 
     def emit_limit(self, goal: Goal, old: float, new: float, source: Goal) -> None:
         """What a plan for a goal may cost fell: by a limit that goal `source` passed down, or by a cheaper plan of its own."""

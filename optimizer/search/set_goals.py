@@ -173,25 +173,14 @@ class SetGoals(OfSearch):
         else:
             rows = max(self.estimates.rows(s), self.costs.floor)
             lower = self.bounded_by(s, self.bound(s, rows)) if search.use_bounds else 0.0
-        made = self._note(s, SetFigures(rows, calls, residual, search.memo.new_goal(-1, ANY, lower, s)))
+        goal = search.memo.new_goal(self.groups.get(s, -1), ANY, lower, s)
+        made = self.sets[s] = SetFigures(rows, calls, residual, goal)
+        self._sources[goal.id] = self.number
+        if search.trace is not None:
+            search.emit_goal(goal, region=self.whole.group, relations=self.members(s), rows=rows)
         if self.exact:
-            self.settle(made.goal)
+            self.settle(goal)
         return made
-
-    def _note(self, s: Relations, figures: SetFigures) -> SetFigures:
-        self.sets[s] = figures
-        self._sources[figures.goal.id] = self.number
-        gid = self.groups.get(s)
-        if gid is not None:
-            figures.goal.group = gid
-        trace = self.search.trace
-        if trace is not None:
-            goal = figures.goal
-            trace.emit(
-                "goal", goal=goal.id, group=goal.group, traits="any", lower=goal.lower, region=self.whole.group,
-                relations=self.members(s), rows=figures.rows,
-            )  # fmt: skip
-        return figures
 
     def at_least(self, s: Relations) -> float:
         """What plans of a set cost at least, whatever order they give. To a cost model that is not known, rows in some order may

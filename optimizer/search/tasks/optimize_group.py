@@ -35,15 +35,7 @@ class OptimizeGroup(Task):
         source = search.sources.of(goal)
         if not source.ready(search, goal, limit):
             return
-        goal.opened += 1
-        goal.status, goal.limit = Status.OPEN, limit
-        goal.next, goal.asked = 0, None
-        search.counters.goals_opened += 1
-        if goal.opened > 1:
-            search.counters.reopened["limit"] += 1
-        if search.trace is not None:
-            because = "first" if goal.opened == 1 else "limit"
-            search.trace.emit("goal_open", goal=goal.id, limit=limit, attempt=goal.opened, because=because)
+        search.open(goal, limit)
         goal.ways, goal.dropped = source.ways(search, goal)
         search.push(GroupOptimized(goal))
         search.push(OptimizeInputs(goal))
