@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-INFINITY = float("inf")
+from optimizer.memo.goal import INFINITY
 
 Event = dict[str, Any]
 

@@ -28,7 +28,7 @@ from optimizer.joins.collect import collect_join_graphs
 from optimizer.joins.graph import bits
 from optimizer.joins.join_order import JoinOrder, read_join_order, show_join_order, subtrees
 from optimizer.joins.placed_order import OrderRefused, place_order
-from optimizer.memo.goal import Split, Way
+from optimizer.memo.goal import INFINITY, Split, Way
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.pipeline import OptimizedQuery
 from optimizer.plan_space.expansion import expand_all
@@ -37,7 +37,6 @@ from optimizer.plan_space.settle import cost_of, settle
 from optimizer.search.set_goals import PARTITION
 from optimizer.trace.recorder import Trace
 
-INFINITY = float("inf")
 _MOVING = "aggregate_push_join,aggregate_pull_join,aggregate_split_join"
 MOST_EXPRESSIONS = 100  # of a rule's, that are looked at for the one that came nearest
 

@@ -13,9 +13,8 @@ from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
+from optimizer.memo.goal import INFINITY
 from optimizer.plan_space.ways import Choice, Way
-
-INFINITY = float("inf")
 
 
 class Settled(NamedTuple):
