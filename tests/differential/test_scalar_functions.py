@@ -18,11 +18,17 @@ from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError, SqlError, Unsupported
 from optimizer.sql.bind import bind
-from tests.differential.scalar_calls import CALLS, NOT_IN_DUCKDB, REFUSED, TABLE
+from tests.cases import read
+from tests.differential.scalar_calls import CALLS, TABLE
 from tests.reference.compare import assert_same_bag, assert_same_kinds, rows_of
 from tests.reference.naive import run_query
 
 Check = Callable[..., None]
+CASES = read(Path(__file__).with_name("scalar_calls.cases"), "where", "ours", "fails", "refused")
+
+
+def queries(*marks: str) -> list[str]:
+    return [case.sql for case in CASES if tuple(case.marks) == marks]
 
 
 @pytest.fixture(scope="module")
@@ -52,23 +58,24 @@ def check(session: Session, oracle: duckdb.DuckDBPyConnection) -> Check:
     return run
 
 
-@pytest.mark.parametrize("calls", [CALLS[i : i + 8] for i in range(0, len(CALLS), 8)])
-def test_in_select(check: Check, calls: tuple[str, ...]) -> None:
-    check(f"SELECT n, {', '.join(calls)} FROM e")
+@pytest.mark.parametrize("calls", [*queries(), *(", ".join(CALLS[i : i + 8]) for i in range(0, len(CALLS), 8))])
+def test_in_select(check: Check, calls: str) -> None:
+    check(f"SELECT n, {calls} FROM e")
 
 
-@pytest.mark.parametrize("call", [c for c in CALLS if "regexp_m" in c or "~" in c or "SIMILAR" in c])
-def test_in_where(check: Check, call: str) -> None:
+@pytest.mark.parametrize("call", queries("where"))
+def test_in_select_and_where(check: Check, call: str) -> None:
+    check(f"SELECT n, {call} FROM e")
     check(f"SELECT n FROM e WHERE {call}")
     check(f"SELECT n FROM e LEFT JOIN (SELECT n + 1 AS m FROM e) o ON n = m WHERE NOT ({call})")
 
 
-@pytest.mark.parametrize("call", NOT_IN_DUCKDB)
+@pytest.mark.parametrize("call", queries("ours"))
 def test_what_duckdb_lacks(check: Check, call: str) -> None:
     check(f"SELECT n, {call} FROM e", duckdb_too=False)
 
 
-@pytest.mark.parametrize("call", REFUSED)
+@pytest.mark.parametrize("call", queries("fails"))
 def test_refused_values(check: Check, oracle: duckdb.DuckDBPyConnection, call: str) -> None:
     with pytest.raises(duckdb.Error):
         oracle.sql(f"SELECT {call} FROM e").fetchall()
@@ -92,33 +99,7 @@ def test_a_constant_pattern_is_tried_when_bound(session: Session) -> None:
         session.optimize("SELECT regexp_extract(s, 'a', 0, 'g') FROM e")
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        "ltrim(s, 'a', 'b')",
-        "rtrim()",
-        "s[1:3:1]",
-        "i[1]",
-        "hex(d)",
-        "bit_count(f)",
-        "round(d, k)",
-        "typeof(sum(i))",
-        "strptime(s, ['%Y', '%m'])",
-        "strptime(i, '%Y')",
-        "epoch_us(1)",
-        "make_timestamp(2020, 1, 20)",
-        "make_timestamp(f)",
-        "time_bucket(INTERVAL '1 month 1 day', day)",
-        "time_bucket(INTERVAL '-1 day', day)",
-        "time_bucket(INTERVAL '0 days', day)",
-        "time_bucket(ts - ts, day)",
-        "time_bucket(INTERVAL '1 day', day, day, day)",
-        "time_bucket(INTERVAL '1 day')",
-        "time_bucket(5, day)",
-        "fmod(i)",
-        "bin(d)",
-    ],
-)
+@pytest.mark.parametrize("call", queries("refused"))
 def test_refused_calls(session: Session, call: str) -> None:
     with pytest.raises((SqlError, Unsupported)):
         session.optimize(f"SELECT {call} FROM e")
@@ -170,7 +151,8 @@ def test_today(session: Session, call: str) -> None:
 
 
 def test_every_function_is_called() -> None:
-    called = {name for call in (*CALLS, *REFUSED) for name in re.findall(r"\w+(?=\()", call)}
+    calls = (*CALLS, *queries(), *queries("where"), *queries("fails"))
+    called = {name for call in calls for name in re.findall(r"\w+(?=\()", call)}
     by_symbol = {"bit_and_of", "bit_or_of", "bit_not", "shift_left", "shift_right", "trim_of", "ltrim_of", "rtrim_of"}
     assert not [f.name for f in SCALAR_NAMES.values() if not {f.name, *f.spelled} & called and f.name not in by_symbol]
 
