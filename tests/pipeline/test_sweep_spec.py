@@ -119,48 +119,48 @@ gap = "wide"
         assert len(found) == 1, (line, words, told)
 
 
+CHAIN = '[sweep]\nqueries = ["chain/4"]\n'
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[sweep]\nqueries = []", "spec.toml, line 2: [sweep] queries: queries is a list of queries, not []"),
         ("[sweep]\nrepeats = 1", "spec.toml, line 1: [sweep]: there are no queries"),
-        (
-            '[sweep]\nqueries = ["chain/4"]\nrepeets = 1',
-            'line 3: [sweep] repeets: there is no repeets here; did you mean "repeats"?',
-        ),
-        ('[sweep]\nqueries = ["chain/4"]\nrepeats = 0', "line 3: [sweep] repeats: repeats is a whole number from 1 up, not 0"),
-        ('[sweep]\nqueries = ["chain/4"]\nexecute = 1', "execute is true or false, not 1"),
-        ('[sweep]\nqueries = ["chain/4"]\ntimeout = inf', "timeout is a number of seconds from 0 up, not inf"),
-        ('[sweep]\nqueries = ["chain/4"]\nmemory = 10', "memory is a whole number of MB"),
-        ('[sweep]\nqueries = ["chain/4"]\nexecute = true', "has statistics only"),
+        (CHAIN + "repeets = 1", 'line 3: [sweep] repeets: there is no repeets here; did you mean "repeats"?'),
+        (CHAIN + "repeats = 0", "line 3: [sweep] repeats: repeats is a whole number from 1 up, not 0"),
+        (CHAIN + "execute = 1", "execute is true or false, not 1"),
+        (CHAIN + "timeout = inf", "timeout is a number of seconds from 0 up, not inf"),
+        (CHAIN + "memory = 10", "memory is a whole number of MB"),
+        (CHAIN + "execute = true", "has statistics only"),
         ('[sweep]\nqueries = ["-"]', "cannot read a query from standard input"),
         ('[sweep]\nqueries = ["@missing.sql"]\ndata = "joingraph"', "there is no file"),
-        ('[sweep]\nqueries = ["chain/4"]\ndata = "nowhere"', "nowhere"),
-        ('[sweep]\nqueries = ["chain/4"]\n[sweep.settings]\npruning = []', "line 4: [sweep.settings] pruning: the list is empty"),
+        (CHAIN + 'data = "nowhere"', "nowhere"),
+        (CHAIN + "[sweep.settings]\npruning = []", "line 4: [sweep.settings] pruning: the list is empty"),
         (
-            '[sweep]\nqueries = ["chain/4"]\n[sweep.settings]\nenumeration = "duplicate_free_rules"',
+            CHAIN + '[sweep.settings]\nenumeration = "duplicate_free_rules"',
             "variant default: enumeration=duplicate_free_rules needs cross_products=true",
         ),
-        ('[sweep]\nqueries = ["chain/4"]\n[sweep.settings]\ndisable = "join_comute"', 'unknown rule "join_comute"'),
+        (CHAIN + '[sweep.settings]\ndisable = "join_comute"', 'unknown rule "join_comute"'),
         (
-            '[sweep]\nqueries = ["chain/4"]\nseeds = [1]\n[sweep.settings]\nrule_order = 3',
+            CHAIN + "seeds = [1]\n[sweep.settings]\nrule_order = 3",
             "line 3: [sweep] seeds: rule_order is set by the settings and by the seeds",
         ),
-        ('[sweep]\nqueries = ["chain/4"]\nseeds = [1]\nseed_settings = ["pruning"]', '"pruning" is no setting that takes a seed'),
+        (CHAIN + 'seeds = [1]\nseed_settings = ["pruning"]', '"pruning" is no setting that takes a seed'),
         (
-            '[sweep]\nqueries = ["chain/4"]\n[[sweep.variants]]\nname = "a"\n[[sweep.variants]]\ngap = 0.1\nname = "a"',
+            CHAIN + '[[sweep.variants]]\nname = "a"\n[[sweep.variants]]\ngap = 0.1\nname = "a"',
             'line 7: [sweep.variants] name: two variants are called "a"',
         ),
         (
-            '[sweep]\nqueries = ["chain/4"]\n[sweep.settings]\nbudget_tasks = [0, 0.0]',
+            CHAIN + "[sweep.settings]\nbudget_tasks = [0, 0.0]",
             'line 3: [sweep.settings]: variants "budget_tasks=0" and "budget_tasks=0.0" have the same settings',
         ),
         (
-            '[sweep]\nqueries = ["chain/4"]\n[sweep.settings]\npruning = ["none", "none"]\n[[sweep.variants]]\npruning = "both"',
+            CHAIN + '[sweep.settings]\npruning = ["none", "none"]\n[[sweep.variants]]\npruning = "both"',
             'line 3: [sweep.settings]: variants "pruning=none" and "pruning=none" have the same settings',
         ),
         (
-            '[sweep]\nqueries = ["chain/4"]\n[[sweep.variants]]\nname = "a"\n[[sweep.variants]]\npruning = "both"',
+            CHAIN + '[[sweep.variants]]\nname = "a"\n[[sweep.variants]]\npruning = "both"',
             'line 5: [sweep.variants]: variants "a" and "pruning=both" have the same settings',
         ),
         (

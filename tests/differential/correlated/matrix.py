@@ -194,56 +194,36 @@ def _joined_by_other(left: bool, right: bool) -> Callable[[Form, Sequence[Cell]]
 
 _JOINS = (("join", False, False), ("left join", True, False), ("right join", False, True), ("full join", True, True))
 
+
+def _where(name: str, condition: str, keep: Callable[[Truth, Cell], Truth], element: str = "") -> Position:
+    return Position(name, f"select {{keys}} from {{outer}} {condition}", _filtered(keep), element)
+
+
 POSITIONS: tuple[Position, ...] = (
     Position(
         "projection",
         "select {keys}, {value} from {outer}",
         lambda form, cells: ((*c.row, form.value(c.element, c.bag)) for c in cells),
     ),
-    Position("where", "select {keys} from {outer} where {condition}", _filtered(lambda t, c: t)),
-    Position("not", "select {keys} from {outer} where not ({condition})", _filtered(lambda t, c: inverse(t))),
-    Position(
-        "or",
-        "select {keys} from {outer} where {condition} or o.x = 1",
-        _filtered(lambda t, c: either([t, compared("=", _first(c), 1)])),
-    ),
-    Position(
-        "not or",
-        "select {keys} from {outer} where not ({condition} or o.x = 1)",
-        _filtered(lambda t, c: inverse(either([t, compared("=", _first(c), 1)]))),
-    ),
-    Position("is null", "select {keys} from {outer} where ({condition}) is null", _filtered(lambda t, c: t is None)),
+    _where("where", "where {condition}", lambda t, c: t),
+    _where("not", "where not ({condition})", lambda t, c: inverse(t)),
+    _where("or", "where {condition} or o.x = 1", lambda t, c: either([t, compared("=", _first(c), 1)])),
+    _where("not or", "where not ({condition} or o.x = 1)", lambda t, c: inverse(either([t, compared("=", _first(c), 1)]))),
+    _where("is null", "where ({condition}) is null", lambda t, c: t is None),
     Position(
         "case",
         "select {keys}, case when {condition} then 1 when not ({condition}) then 2 else 3 end from {outer}",
         lambda form, cells: ((*c.row, {True: 1, False: 2, None: 3}[form.truth(c.element, c.bag)]) for c in cells),
     ),
-    Position("having", "select {keys} from {outer} group by {keys} having {condition}", _filtered(lambda t, c: t)),
-    Position(
-        "having of an aggregate",
-        "select {keys} from {outer} group by {keys} having {condition} and count(*) = 1",
-        _filtered(lambda t, c: t),
-        "max(o.x)",
-    ),
+    _where("having", "group by {keys} having {condition}", lambda t, c: t),
+    _where("having of an aggregate", "group by {keys} having {condition} and count(*) = 1", lambda t, c: t, "max(o.x)"),
     *(
-        Position(f"on {kind}", f"select {{keys}}, p.z from {{outer}} {kind} p on {{condition}}", _joined(a, b))
+        Position(f"on {kind}{more}", f"select {{keys}}, p.z from {{outer}} {kind} p on {{condition}}", joined(a, b), element)
+        for more, joined, element in (("", _joined, ""), (", both sides", _joined_by_other, "p.z"))
         for kind, a, b in _JOINS
     ),
-    *(
-        Position(
-            f"on {kind}, both sides",
-            f"select {{keys}}, p.z from {{outer}} {kind} p on {{condition}}",
-            _joined_by_other(a, b),
-            "p.z",
-        )
-        for kind, a, b in _JOINS
-    ),
-    Position("semi", "select {keys} from {outer} where exists (select 1 from p where {condition})", _filtered(lambda t, c: t)),
-    Position(
-        "anti",
-        "select {keys} from {outer} where not exists (select 1 from p where {condition})",
-        _filtered(lambda t, c: t is not True),
-    ),
+    _where("semi", "where exists (select 1 from p where {condition})", lambda t, c: t),
+    _where("anti", "where not exists (select 1 from p where {condition})", lambda t, c: t is not True),
 )
 
 
