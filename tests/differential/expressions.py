@@ -192,6 +192,11 @@ def _one(
     return Expr(template.format(a.text), type, a.bound if bound is None else bound, a.scale if scale is None else scale)
 
 
+def _each(source: str, type: str, *templates: str, bound: float | None = None) -> list[Callable[[Expressions, int], Expr]]:
+    """Functions of one operand."""
+    return [lambda e, depth, template=each: _one(e, template, source, depth, type, bound) for each in templates]
+
+
 def _divide_integers(e: Expressions, depth: int) -> Expr:
     a, b = e.of(INT, depth), e.of(INT, depth)
     return Expr(f"({a.text} {e.dice.pick(('%', '//'))} {b.text})", INT, a.bound)
@@ -318,10 +323,8 @@ _MAKERS: dict[str, tuple[Callable[[Expressions, int], Expr], ...]] = {
         _adder(INT),
         _chooser(INT),
         _divide_integers,
-        lambda e, d: _one(e, "(-{})", INT, d, INT),
-        lambda e, d: _one(e, "ABS({})", INT, d, INT),
-        lambda e, d: _one(e, "LENGTH({})", STR, d, INT, 100),
-        lambda e, d: _one(e, "STRPOS({}, 'b')", STR, d, INT, 100),
+        *_each(INT, INT, "(-{})", "ABS({})"),
+        *_each(STR, INT, "LENGTH({})", "STRPOS({}, 'b')", bound=100),
         lambda e, d: _one(e, "SIGN({})", e.dice.pick((INT, DEC)), d, INT, 1),
         lambda e, d: _one(e, "({} & 6)", INT, d, INT, 6),
         lambda e, d: _one(e, "({} >> 1)", INT, d, INT),
@@ -338,9 +341,7 @@ _MAKERS: dict[str, tuple[Callable[[Expressions, int], Expr], ...]] = {
         _adder(DEC),
         _chooser(DEC),
         _round,
-        lambda e, d: _one(e, "ABS({})", DEC, d, DEC),
-        lambda e, d: _one(e, "(-{})", DEC, d, DEC),
-        lambda e, d: _one(e, "FLOOR({})", DEC, d, DEC),
+        *_each(DEC, DEC, "ABS({})", "(-{})", "FLOOR({})"),
         lambda e, d: _one(e, "TRUNC({})", DEC, d, DEC, None, 0),
         lambda e, d: _one(e, "CEIL({})", DEC, d, DEC),
         lambda e, d: _one(e, "CAST({} AS DECIMAL(16,3))", INT, d, DEC, None, 3),
@@ -351,9 +352,7 @@ _MAKERS: dict[str, tuple[Callable[[Expressions, int], Expr], ...]] = {
         _chooser(DBL),
         _division,
         lambda e, d: _one(e, "CAST({} AS DOUBLE)", INT, d, DBL),
-        lambda e, d: _one(e, "ABS({})", DBL, d, DBL),
-        lambda e, d: _one(e, "FLOOR({})", DBL, d, DBL),
-        lambda e, d: _one(e, "TRUNC({})", DBL, d, DBL),
+        *_each(DBL, DBL, "ABS({})", "FLOOR({})", "TRUNC({})"),
         lambda e, d: _one(e, "SQRT(CAST(ABS({}) AS DOUBLE))", INT, d, DBL),
     ),
     STR: (
@@ -361,20 +360,11 @@ _MAKERS: dict[str, tuple[Callable[[Expressions, int], Expr], ...]] = {
         _chooser(STR),
         _substring,
         _to_text,
-        lambda e, d: _one(e, "UPPER({})", STR, d, STR),
-        lambda e, d: _one(e, "LOWER({})", STR, d, STR),
-        lambda e, d: _one(e, "TRIM({})", STR, d, STR),
-        lambda e, d: _one(e, "REPLACE({}, 'a', 'xy')", STR, d, STR),
-        lambda e, d: _one(e, "REVERSE({})", STR, d, STR),
-        lambda e, d: _one(e, "LPAD({}, 3, 'é')", STR, d, STR),
-        lambda e, d: _one(e, "SPLIT_PART({}, 'b', 1)", STR, d, STR),
-        lambda e, d: _one(e, "RPAD({}, 2, 'x')", STR, d, STR),
+        *_each(STR, STR, "UPPER({})", "LOWER({})", "TRIM({})", "REPLACE({}, 'a', 'xy')", "REVERSE({})", "LPAD({}, 3, 'é')"),
+        *_each(STR, STR, "SPLIT_PART({}, 'b', 1)", "RPAD({}, 2, 'x')"),
         lambda e, d: _one(e, e.dice.pick(("LEFT({}, 1)", "RIGHT({}, 2)", "LEFT({}, -1)")), STR, d, STR),
         lambda e, d: _one(e, e.dice.pick(("LTRIM({})", "RTRIM({}, 'b ')")), STR, d, STR),
-        lambda e, d: _one(e, "REPEAT({}, 2)", STR, d, STR),
-        lambda e, d: _one(e, "TRANSLATE({}, 'ab', 'x')", STR, d, STR),
-        lambda e, d: _one(e, "MD5({})", STR, d, STR),
-        lambda e, d: _one(e, "REGEXP_EXTRACT({}, '[a-c]+')", STR, d, STR),
+        *_each(STR, STR, "REPEAT({}, 2)", "TRANSLATE({}, 'ab', 'x')", "MD5({})", "REGEXP_EXTRACT({}, '[a-c]+')"),
         lambda e, d: _one(e, e.dice.pick(("DAYNAME({})", "MONTHNAME({})")), DATE, d, STR),
         lambda e, d: Expr(f"CONCAT_WS('-', {e.of(STR, d).text}, {e.of(STR, d).text})", STR),
         lambda e, d: _one(e, "REGEXP_REPLACE({}, '[ab]', '<\\0>')", STR, d, STR),
@@ -402,8 +392,7 @@ _MAKERS: dict[str, tuple[Callable[[Expressions, int], Expr], ...]] = {
         lambda e, d: _one(e, "STARTS_WITH({}, 'a')", STR, d, BOOL),
         lambda e, d: _one(e, e.dice.pick(("ENDS_WITH({}, 'b')", "CONTAINS({}, 'b')")), STR, d, BOOL),
         lambda e, d: _one(e, e.dice.pick(("ISNAN({})", "ISFINITE({})", "ISINF({})")), DBL, d, BOOL),
-        lambda e, d: _one(e, "REGEXP_MATCHES({}, '^[ab]|é')", STR, d, BOOL),
-        lambda e, d: _one(e, "({} ~ '.*b')", STR, d, BOOL),
+        *_each(STR, BOOL, "REGEXP_MATCHES({}, '^[ab]|é')", "({} ~ '.*b')"),
         _chooser(BOOL),
     ),
 }
