@@ -18,108 +18,11 @@ from tests.differential.scripts.sqllogictest import read_sqllogictest
 from tests.differential.scripts.steps import Expected, Step
 from tests.differential.scripts.suite import run_script, table
 
-SQLLOGICTEST = """# a comment
-
-statement ok
-create table t(a int, s varchar)
-
-skipif duckdb
-statement ok
-insert into t values (9, 'no')
-
-onlyif duckdb
-statement ok
-insert into t values (1, 'x y'), (2, NULL)
-
-query IT rowsort
-select a, s
-from t
-----
-1\t\tx y
-2\tNULL\t
-
-query IT
-select a, s from t order by a
-----
-1
-x y
-2
-NULL
-
-loop i 0 2
-
-foreach op + -
-
-query I
-select 5 ${op} ${i}
-----
-5
-
-endloop
-
-endloop
-
-query I
-select a from t
-----
-2 values hashing to 6ddb4095eb719e2a9f0a3f95677d24e0
-
-statement error
-select nothing from t
-----
-Binder Error
-
-require something
-
-query I
-select 1
-----
-1
-"""
-
-IQ = """# comment
-!use scott
-!set outputformat mysql
-!set rules "
-+A,
--B"
-select ename, mgr
-# comment inside
-from "scott".emp;
-+-------+-----+
-| ENAME | MGR |
-+-------+-----+
-| KING  |     |
-| SMITH |   1 |
-+-------+-----+
-(2 rows)
-
-!ok
-EnumerableCalc(expr)
-  EnumerableScan
-!plan
-
-insert into emp
-values ('FORD', 2);
-(1 row modified)
-
-!update
-
-!use post
-select nothing;
-an error
-
-!error
-values 1;
-EXPR$0
-1
-!ok
-"""
+SAMPLES = Path(__file__).parent / "script_samples"
 
 
-def test_sqllogictest(tmp_path: Path) -> None:
-    (tmp_path / "a.test").write_text(SQLLOGICTEST)
-    steps = read_sqllogictest(tmp_path / "a.test")
+def test_sqllogictest() -> None:
+    steps = read_sqllogictest(SAMPLES / "sqllogictest.test")
     assert [s.sql for s in steps[:2]] == ["create table t(a int, s varchar)", "insert into t values (1, 'x y'), (2, NULL)"]
     assert steps[2] == Step(
         14, "select a, s\nfrom t", False, Expected((("1", "x y"), ("2", "NULL")), False, None, "IT", "rowsort")
@@ -131,11 +34,9 @@ def test_sqllogictest(tmp_path: Path) -> None:
     assert len(steps) == 10, "what follows a require is left out"
 
 
-def test_iq(tmp_path: Path) -> None:
-    (tmp_path / "a.iq").write_text(IQ)
-    (tmp_path / "tables.sql").write_text("CREATE SCHEMA scott; CREATE SCHEMA post;")
-    setup, emp, insert, error, values = read_iq(tmp_path / "a.iq")
-    assert setup == Step(0, "CREATE SCHEMA scott; CREATE SCHEMA post;")
+def test_iq() -> None:
+    setup, emp, insert, error, values = read_iq(SAMPLES / "calcite.iq")
+    assert setup == Step(0, "CREATE SCHEMA scott; CREATE SCHEMA post;\n")
     assert emp == Step(7, "select ename, mgr\nfrom emp", False, Expected((("KING", ""), ("SMITH", "1")), null=""), "scott")
     assert insert == Step(23, "insert into emp\nvalues ('FORD', 2)", schema="scott")
     assert error == Step(30, "select nothing", True, None, "post")
@@ -166,41 +67,8 @@ def test_printed_rows(expected: Expected, rows: list[tuple[object, ...]], same: 
     assert agrees(expected, rows) is same
 
 
-SCRIPT = """statement ok
-create table t(a int primary key, b int)
-
-statement ok
-insert into t values (1, 1), (2, 1), (3, NULL)
-
-query I
-select a from t order by b limit 1
-----
-1
-
-statement ok
-create view v as select a from t where a > 1
-
-query I
-select count(*) from v
-----
-2
-
-statement error
-select c from t
-
-query I
-select list(a) from t
-----
-[1, 2, 3]
-
-query I
-nonsense
-----
-"""
-
-
-def verdicts(tmp_path: Path, text: str = SCRIPT) -> list[Outcome]:
-    (tmp_path / "a.test").write_text(text)
+def verdicts(tmp_path: Path, text: str | None = None) -> list[Outcome]:
+    (tmp_path / "a.test").write_text((SAMPLES / "outcomes.test").read_text() if text is None else text)
     return [result.verdict.outcome for result in run_script(tmp_path / "a.test", "a.test")]
 
 
