@@ -83,17 +83,18 @@ def test_events_of_real_searches_fit_and_have_sentences(settings: dict[str, obje
             assert text.isprintable() and text and "{0" not in text and "None" not in text, text
 
 
+def cut(local: float, lower: float, **more: object) -> dict[str, object]:
+    event = {"kind": "prune", "goal": 1, "mexpr": None, "mechanism": "group_bound", "limit": 40.0, "sources": [2]}
+    return {**event, "local": local, "spent": local, "lower": lower, **more}
+
+
 def test_a_prune_says_both_numbers_and_where_they_came_from() -> None:
     state = MemoState(groups={0: GroupState(0, ["a#1"], 5, 30.0, lower_event=3)})
     state.goals = {
         1: GoalState(1, 0, "order(a#1)", limit=40.0, limit_event=7, limit_goal=2),
         2: GoalState(2, 0, "any", lower=30.0, lower_event=9),
     }
-    event = {
-        "kind": "prune", "goal": 1, "mexpr": None, "mechanism": "predicted", "local": 20.0, "spent": 20.0, "lower": 50.0,
-        "limit": 40.0, "sources": [2],
-    }  # fmt: skip
-    assert sentence(event, Names(state, {}), state) == (
+    assert sentence(cut(20.0, 50.0, mechanism="predicted"), Names(state, {}), state) == (
         "The enforcer is cut for G0 ordered by a: a plan through it costs at least 50 (20 itself; G0 at least 30 (event 9)), "
         "but a plan for more than 40 is of no use to G0 (event 7). Its inputs were not searched for it."
     )
@@ -104,30 +105,20 @@ def test_a_prune_says_both_numbers_and_where_they_came_from() -> None:
     [
         (20.0, 50.0, "(20 itself; G0 at least 30 (event 9))"),
         (0.0, 50.0, "(20 itself; G0 at least 30 (event 9))"),  # it was not costed
-        (
-            20.0,
-            45.0,
-            "(20 itself; G0 at least 30 (event 9); by now 50 in all)",
-        ),  # the input cost 25 at least when the bound was made
+        (20.0, 45.0, "(20 itself; G0 at least 30 (event 9); by now 50 in all)"),  # the input cost 25 when the bound was made
     ],
 )
 def test_what_a_prune_says_adds_up(local: float, lower: float, said: str) -> None:
     state = MemoState(groups={0: GroupState(0, ["a#1"], 5, 30.0)})
     state.goals = {1: GoalState(1, 0, "order(a#1)"), 2: GoalState(2, 0, "any", lower=30.0, lower_event=9)}
-    event = {
-        "kind": "prune", "goal": 1, "mexpr": None, "mechanism": "group_bound", "local": local, "spent": local, "lower": lower,
-        "limit": 40.0, "sources": [2],
-    }  # fmt: skip
-    assert f"a plan through it costs at least {figure(lower)} {said}, but" in sentence(event, Names(state, {}), state)
+    found = sentence(cut(local, lower), Names(state, {}), state)
+    assert f"a plan through it costs at least {figure(lower)} {said}, but" in found
 
 
 def test_a_split_that_a_table_cuts_is_named_by_its_relations() -> None:
     state = MemoState(groups={i: GroupState(i, [f"c{i}#{i}"], 5, 1.0) for i in range(4)})
     state.goals = {1: GoalState(1, 3, "order(c1#1)")}
-    event = {
-        "kind": "prune", "goal": 1, "mexpr": None, "mechanism": "group_bound", "local": 0.0, "spent": 0.0, "lower": 50.0,
-        "limit": 40.0, "sources": [], "split": [3, 4], "left": [0, 1], "right": [2],
-    }  # fmt: skip
+    event = cut(0.0, 50.0, sources=[], split=[3, 4], left=[0, 1], right=[2])
     assert sentence(event, Names(state, {}), state) == (
         "The join of {G0, G1} with G2 is cut for G3 ordered by c1: a plan through it costs at least 50, but a plan for more "
         "than 40 is of no use. That bound was enough to cut it."
