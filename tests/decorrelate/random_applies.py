@@ -150,11 +150,7 @@ class RandomApplies:
         for _ in range(rng.choice((1, 2))):
             a, b = self.operand(ids, reads, 0.4), self.operand(ids, reads, 0.4)
             value: Scalar = rng.choice(
-                (
-                    Call("coalesce", (a, b), INT64),
-                    Case(((Call("=", (a, b), BOOL), a),), Literal(7, INT64), INT64),
-                    a,
-                )
+                (Call("coalesce", (a, b), INT64), Case(((Call("=", (a, b), BOOL), a),), Literal(7, INT64), INT64), a)
             )
             items.append(ProjectItem(self.new(), value))
         return Tree(Project(tuple(items)), (tree,))

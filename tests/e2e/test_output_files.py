@@ -87,11 +87,7 @@ def test_text_table_is_aligned_and_harmless():
 
 @pytest.mark.parametrize(
     ("names", "expected"),
-    [
-        (["a", "a", "a", "a_1"], ["a", "a_2", "a_3", "a_1"]),
-        (["a", "b"], ["a", "b"]),
-        (["", ""], ["", "_1"]),
-    ],
+    [(["a", "a", "a", "a_1"], ["a", "a_2", "a_3", "a_1"]), (["a", "b"], ["a", "b"]), (["", ""], ["", "_1"])],
 )
 def test_unique_names(names, expected):
     assert unique_names(names) == expected

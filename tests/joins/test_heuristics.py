@@ -14,14 +14,7 @@ from optimizer.joins.greedy import greedy
 from optimizer.joins.ikkbz import _rank, component_orders, ikkbz
 from optimizer.joins.linearized import best_of_intervals, linearized
 from tests.joins.by_definition import Definition, random_graph
-from tests.joins.random_costs import (
-    FastCOut,
-    HashJoinCosting,
-    brute_force,
-    check_tree,
-    cost_of,
-    random_c_out,
-)
+from tests.joins.random_costs import FastCOut, HashJoinCosting, brute_force, check_tree, cost_of, random_c_out
 from tests.joins.shapes import SHAPES
 
 HEURISTICS = [greedy, ikkbz, linearized, goo_dp]

@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # a session of minutes does not pay for what Java's second compiler does
-QUICK = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.sql.shuffle.partitions": "2",
-}
+QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "spark.sql.shuffle.partitions": "2"}
 
 
 def no_spark() -> NoReturn:

@@ -115,10 +115,7 @@ def test_other_sources_for_what_is_unfinished(tmp_path: Path) -> None:
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     with staged(tmp_path / "data", REQUEST) as inside:
-        with (
-            pytest.raises(OutputError, match="another process is at work on the dataset in"),
-            staged(tmp_path / "data", REQUEST),
-        ):
+        with pytest.raises(OutputError, match="another process is at work on the dataset in"), staged(tmp_path / "data", REQUEST):
             raise AssertionError("two at work")
         fill(inside)
     assert set(open_dataset(tmp_path / "data").tables) == {"t", "u"}

@@ -380,10 +380,7 @@ def aggregate_rows(op: Aggregate, rows: list[Row]) -> list[Row]:
     for row in rows:
         groups.setdefault(tuple(group_key(row[k]) for k in op.keys), []).append(row)
     return [
-        {
-            **{k: members[0][k] for k in op.keys},
-            **{item.id: aggregate_value(item.call, members) for item in op.aggregates},
-        }
+        {**{k: members[0][k] for k in op.keys}, **{item.id: aggregate_value(item.call, members) for item in op.aggregates}}
         for members in groups.values()
     ]
 

@@ -31,12 +31,7 @@ Plan: TypeAlias = "ColumnSet | tuple[JoinKind, Predicate, Plan, Plan]"
 
 J, S, A, L, F = JoinKind.INNER, JoinKind.SEMI, JoinKind.ANTI, JoinKind.LEFT, JoinKind.FULL
 ASSOC = {(J, J): "", (J, S): "", (J, A): "", (J, L): "", (L, L): "b2", (F, L): "b2", (F, F): "a2 b2"}
-L_ASSCOM = {
-    **{(a, b): "" for a in (J, S, A, L) for b in (J, S, A, L)},
-    (L, F): "a1",
-    (F, L): "b1",
-    (F, F): "a1 b1",
-}
+L_ASSCOM = {**{(a, b): "" for a in (J, S, A, L) for b in (J, S, A, L)}, (L, F): "a1", (F, L): "b1", (F, F): "a1 b1"}
 R_ASSCOM = {(J, J): "", (F, F): "a3 b3"}
 
 

@@ -23,15 +23,7 @@ from tests.conftest import blocks, quick_and_slow
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
 from tests.search.independent.options import MODES
 from tests.search.planning import new_search, plan, recomputed_cost, traced
-from tests.search.random_settings import (
-    ENUMERATIONS,
-    SEEDS,
-    Options,
-    optimum,
-    optimum_of,
-    random_loose_settings,
-    random_settings,
-)
+from tests.search.random_settings import ENUMERATIONS, SEEDS, Options, optimum, optimum_of, random_loose_settings, random_settings
 
 
 def check(shape: str, n: int, number: int) -> None:

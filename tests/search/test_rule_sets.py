@@ -96,11 +96,7 @@ def test_numbers_with_cross_products(n: int) -> None:
     joins, b1, b0 = WITH_CROSS_PRODUCTS[n]
     k = 4**n - 3 ** (n + 1) + 3 * 2**n - 1
     assert (joins, b1, b0) == (3**n - 2 ** (n + 1) + 1, joins + 2 * k, joins + 4 * k)
-    expected = {
-        "rules": (b1, 2 * k + n - 1),
-        "rules_b0": (b0, 4 * k + n - 1),
-        "duplicate_free_rules": (joins - (n - 1), 0),
-    }
+    expected = {"rules": (b1, 2 * k + n - 1), "rules_b0": (b0, 4 * k + n - 1), "duplicate_free_rules": (joins - (n - 1), 0)}
     for mode, (proposed, duplicates) in expected.items():
         search = explored(query, left_deep(query), enumeration=mode, cross_products=True)
         assert len(contents(search)) == joins, mode

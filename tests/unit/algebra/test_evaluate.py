@@ -288,12 +288,7 @@ def test_casts_to_text() -> None:
     floats = [to_float32(v) for v in DOUBLES if v is not None]
     for type, values in [(BOOL, BOOLS), (I32, INTS), (I64, BIGS), (dec(9, 2), DECS), (F64, DOUBLES), (DATE, DATES), (TS, TIMES)]:
         check("cast(a as varchar)", STR, to(STR), (type, values))
-    check(
-        "cast(a as varchar)",
-        STR,
-        to(STR),
-        (F32, [*floats, 16777216.0, to_float32(3.3e38)]),
-    )
+    check("cast(a as varchar)", STR, to(STR), (F32, [*floats, 16777216.0, to_float32(3.3e38)]))
     check("cast(a as varchar)", STR, to(STR), (dec(2, 2), decimals("0.50", "-0.50", "0.00", "-0.01")))
     check("cast(a as varchar)", STR, to(STR), (dec(38, 10), decimals("0.5", "-0.0000000001", "1234567890123456789012345678.5")))
 

@@ -121,10 +121,7 @@ def test_a_merge_join_tries_its_keys_in_every_permutation() -> None:
 
 @pytest.mark.parametrize(
     ("known", "wanted"),
-    [
-        ({"dependencies": (Dependency(1 << K, 1 << ID),)}, order(K, K1)),
-        ({"constants": 1 << ID}, order(K1)),
-    ],
+    [({"dependencies": (Dependency(1 << K, 1 << ID),)}, order(K, K1)), ({"constants": 1 << ID}, order(K1))],
     ids=["key determined", "key constant"],
 )
 def test_nested_loops_go_on_with_the_right_order_where_the_output_tells_left_rows_apart(

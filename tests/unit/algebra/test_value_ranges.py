@@ -129,10 +129,7 @@ def test_no_value_is_outside_and_no_operation_raises(seed: int) -> None:
     assert found > 500 and computed > 100
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "safe"),
-    [(0, 2**63 - 2, True), (0, 2**63 - 1, False), (-(2**63), 0, True)],
-)
+@pytest.mark.parametrize(("low", "high", "safe"), [(0, 2**63 - 2, True), (0, 2**63 - 1, False), (-(2**63), 0, True)])
 def test_a_sum_is_safe_to_the_last_value(low: int, high: int, safe: bool) -> None:
     found = Ranges(lambda _: Range(low, high)).of(Call("+", (ColumnRef(0, INT64), Literal(1, INT64)), INT64))
     assert found == (Range(low + 1, high + 1) if safe else None)

@@ -171,11 +171,7 @@ def test_times_with_a_zone_and_loose_numbers(tmp_path: Path) -> None:
     """Of all ways to read a table: as texts, where Arrow does not read what an import does."""
     text = "a,b,c\n2020-01-01 10:00Z,+5,2020-01-01T10:00:00+02:00\n2020-01-02,+100,\n"
     table = opened(tmp_path, text, "create table t (a timestamp, b int, c timestamp)")
-    expected = {
-        "a": [datetime(2020, 1, 1, 10), datetime(2020, 1, 2)],
-        "b": [5, 100],
-        "c": [datetime(2020, 1, 1, 8), None],
-    }
+    expected = {"a": [datetime(2020, 1, 1, 10), datetime(2020, 1, 2)], "b": [5, 100], "c": [datetime(2020, 1, 1, 8), None]}
     assert rows(table).to_pydict() == expected == Session(tmp_path).sql("select * from t").table.to_pydict()
     assert (table.stats.columns["a"].min, table.stats.columns["b"].max) == (datetime(2020, 1, 1, 10), 100)
     assert rows_ascend(table, ["a", "b"])

@@ -86,10 +86,7 @@ def test_not_null(tmp_path: Path) -> None:
     assert [c.nullable for c in table.columns] == [False, True, True]
 
 
-@pytest.mark.parametrize(
-    "type",
-    ["bigint", "integer", "int4", "smallint", "tinyint", "utinyint"],
-)
+@pytest.mark.parametrize("type", ["bigint", "integer", "int4", "smallint", "tinyint", "utinyint"])
 def test_any_width_of_a_type_fits(tmp_path: Path, type: str) -> None:
     assert str(opened(tmp_path, f"create table t (a {type})").tables["t"].columns[0].type) == "int64", "files decide"
 

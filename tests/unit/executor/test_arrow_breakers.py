@@ -36,16 +36,7 @@ from optimizer.algebra.columns import column_set
 from optimizer.algebra.evaluate_order import group_key
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import AggregateItem
-from optimizer.algebra.physical import (
-    ConstantRows,
-    HashAggregate,
-    HashSetOp,
-    LimitRows,
-    Sort,
-    StreamingAggregate,
-    TopK,
-    UnionAll,
-)
+from optimizer.algebra.physical import ConstantRows, HashAggregate, HashSetOp, LimitRows, Sort, StreamingAggregate, TopK, UnionAll
 from optimizer.algebra.scalars import AggregateCall, Call, Cast, Scalar
 from optimizer.algebra.traits import SortKey
 from optimizer.errors import ExecutionError

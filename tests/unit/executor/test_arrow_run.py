@@ -82,12 +82,7 @@ def stored(plans: Plans, format: str, rows: list[tuple], parts: int = 3) -> list
 
 
 def scan_of(
-    plans: Plans,
-    ids: list[int],
-    predicate: tuple[Scalar, ...] = (),
-    limit: int | None = None,
-    columns: int = -1,
-    offset: int = 0,
+    plans: Plans, ids: list[int], predicate: tuple[Scalar, ...] = (), limit: int | None = None, columns: int = -1, offset: int = 0
 ) -> PlanNode:
     read = tuple(ScanColumn(id, f"x{i}") for i, id in enumerate(ids))
     scan = Scan("t", "t", read, predicate=predicate, limit=limit, offset=offset)

@@ -70,13 +70,7 @@ def test_a_join_larger_than_a_piece_is_summed_piece_by_piece(monkeypatch: pytest
     assert product_total(factors) == whole > 0
 
 
-COLUMNS = {
-    "i": "integer",
-    "s": "varchar",
-    "d": "decimal(38, 4)",
-    "f": "double",
-    "t": "timestamp",
-}
+COLUMNS = {"i": "integer", "s": "varchar", "d": "decimal(38, 4)", "f": "double", "t": "timestamp"}
 
 
 @pytest.fixture(scope="module")

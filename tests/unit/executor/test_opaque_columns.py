@@ -39,10 +39,7 @@ ROWS = {row["k"]: row for row in TABLE.to_pylist()}
 NOTHING = dict.fromkeys(OPAQUE)
 
 CASES = read(Path(__file__).parent / "opaque_columns.cases", "keys", "refused")
-PLANS: tuple[dict[str, Any], ...] = (
-    {},
-    {"decorrelate": "none", "disable": ["join_to_hash_join"]},
-)
+PLANS: tuple[dict[str, Any], ...] = ({}, {"decorrelate": "none", "disable": ["join_to_hash_join"]})
 
 
 @pytest.fixture(scope="module", params=["parquet", "arrow"])

@@ -76,12 +76,7 @@ def test_orders_differ_in_what_fires_first() -> None:
         MatchOrder.BOTTOM_UP: ["follow 2>3", "follow 1>3"],
     }
     passes = {order: run(tower, Batch("b", (follow,), order=order)).batches[0].passes for order in MatchOrder}
-    assert passes == {
-        MatchOrder.ARBITRARY: 3,
-        MatchOrder.DEPTH_FIRST: 2,
-        MatchOrder.TOP_DOWN: 2,
-        MatchOrder.BOTTOM_UP: 2,
-    }
+    assert passes == {MatchOrder.ARBITRARY: 3, MatchOrder.DEPTH_FIRST: 2, MatchOrder.TOP_DOWN: 2, MatchOrder.BOTTOM_UP: 2}
 
 
 def test_orders_over_two_inputs() -> None:
