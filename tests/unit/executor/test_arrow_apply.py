@@ -400,8 +400,7 @@ def test_a_cache_runs_each_distinct_binding_once_and_no_more_than_fits(tmp_path:
     assert bag(again) == bag(rows) and 6 < counters[total.id].rows <= 70
 
 
-def test_zero_and_negative_zero_are_two_bindings(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_zero_and_negative_zero_are_two_bindings(plans: Plans) -> None:
     nan = float("nan")
     left = plans.table([F64], [(0.0,), (-0.0,), (0.0,), (nan,), (None,), (nan,), (-0.0,)])
     text = plans.new(STR)
@@ -422,8 +421,7 @@ def test_an_empty_left_input_runs_nothing(tmp_path: Path) -> None:
     assert rows == [] and list(counters.nodes) == [0, 1]
 
 
-def test_an_error_in_a_run_comes_up_only_if_the_row_is_reached(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_an_error_in_a_run_comes_up_only_if_the_row_is_reached(plans: Plans) -> None:
     left = plans.table([STR], [("1",), ("2",), ("x",)] + [("3",)] * 50)
     right = plans.table([I64], [(i,) for i in range(4)])
     number = Cast(OuterRef(0, STR), I64, False)
@@ -592,8 +590,7 @@ def test_marks_of_an_apply_are_three_valued(tmp_path: Path) -> None:
     assert predicate_scalar(whole.predicate).columns  # the same conjunction, whichever operator tests it
 
 
-def test_deep_nesting_of_applies(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_deep_nesting_of_applies(plans: Plans) -> None:
     tables = [plans.table([I64], [(i,) for i in range(3)]) for _ in range(6)]
     plan = node(FilterRows((equal(plans.ref(5), OuterRef(4, I64)),)), tables[5], columns=1 << 5)
     for level in range(4, -1, -1):
@@ -608,8 +605,7 @@ def test_deep_nesting_of_applies(tmp_path: Path) -> None:
     assert bag(plans.run(plan)) == bag((*r, r[-1]) for r in rising)
 
 
-def test_payloads_give_up_all_their_scalars(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_payloads_give_up_all_their_scalars(plans: Plans) -> None:
     scan = plans.table([I64, I64], [])
     assert isinstance(scan.op, TableScan)
     x, c = OuterRef(9, I64), plans.ref(0)

@@ -115,8 +115,7 @@ def test_aggregates(tmp_path: Path, keys: tuple[pa.DataType, ...], streaming: bo
             assert same(got, expected), (size, got, expected)
 
 
-def test_aggregation_without_aggregates_is_distinct_and_columns_are_pruned(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_aggregation_without_aggregates_is_distinct_and_columns_are_pruned(plans: Plans) -> None:
     rows = random_rows(random.Random(1), [I64, F64], 80, spread=2)
     scan = plans.table([I64, F64], rows)
     distinct = {tuple(map(group_key, row)): row for row in rows}
@@ -130,8 +129,7 @@ def test_aggregation_without_aggregates_is_distinct_and_columns_are_pruned(tmp_p
         assert len(got) == len(distinct) and sum(n for (n,) in got) == 80
 
 
-def test_sums_are_exact_beyond_64_bits_and_overflow_raises(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_sums_are_exact_beyond_64_bits_and_overflow_raises(plans: Plans) -> None:
     wide = pa.decimal128(38, 0)
     big = 2**63 - 1
     scan = plans.table([I64, wide], [(big, Decimal("9" * 38))] * 20)
@@ -149,8 +147,7 @@ def test_sums_are_exact_beyond_64_bits_and_overflow_raises(tmp_path: Path) -> No
         plans.run(plan)
 
 
-def test_a_filter_guards_an_argument_that_raises(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_a_filter_guards_an_argument_that_raises(plans: Plans) -> None:
     scan = plans.table([I64, STR], [(1, "10"), (2, "x"), (1, "20")])
     number = Cast(plans.ref(1), I64, False)
     item = AggregateItem(
@@ -160,10 +157,9 @@ def test_a_filter_guards_an_argument_that_raises(tmp_path: Path) -> None:
     assert plans.run(node(HashAggregate((), (item,)), scan, columns=1 << item.id)) == [(30,)]
 
 
-def test_streaming_aggregate_gives_groups_before_its_input_ends(tmp_path: Path) -> None:
+def test_streaming_aggregate_gives_groups_before_its_input_ends(plans: Plans) -> None:
     from executor.arrow.run import execute
 
-    plans = Plans(tmp_path)
     scan = plans.table([I64, STR], [(i // 3, "1" if i < 150 else "x") for i in range(200)])
     bad = AggregateItem(plans.new(I64), AggregateCall("max", (Cast(plans.ref(1), I64, False),), False, None, I64))
     plan = node(StreamingAggregate((0,), (bad,)), scan, columns=1 | 1 << bad.id, needs=((SortKey(0),),))
@@ -192,8 +188,7 @@ def test_sort_and_top_k(tmp_path: Path, size: int) -> None:
                 assert listed(got) == listed(values(want[offset : offset + count], top.columns)), (order, offset, count)
 
 
-def test_top_k_without_order_and_sort_of_nothing_but_nulls(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_top_k_without_order_and_sort_of_nothing_but_nulls(plans: Plans) -> None:
     scan = plans.table([I64], [(i,) for i in range(30)])
     assert len(plans.run(node(TopK((), 2, 5), scan, columns=1))) == 5
     id = plans.columns.new("n", pa.null(), True).id
@@ -227,8 +222,7 @@ def test_set_operations(tmp_path: Path, kind: SetOpKind, all: bool) -> None:
             assert len(plans.run(narrow, tuning)) == len(want)
 
 
-def test_union_all_and_limit(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_union_all_and_limit(plans: Plans) -> None:
     rng = random.Random(8)
     first, second = (plans.table([I64, STR], random_rows(rng, [I64, STR], n)) for n in (20, 15))
     out = plans.new(STR), plans.new(I64)
@@ -245,8 +239,7 @@ def test_union_all_and_limit(tmp_path: Path) -> None:
             assert plans.run(limit, tuning) == [(r[1],) for r in rows[offset:][:count]], (offset, count)
 
 
-def test_constant_rows(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_constant_rows(plans: Plans) -> None:
     a, b = plans.new(I64), plans.new(STR)
     rows = tuple(
         (Call("+", (literal(i, I64), literal(1, I64)), I64), literal(None if i == 1 else f"r{i}", STR)) for i in range(3)

@@ -103,8 +103,7 @@ def test_hash_join(tmp_path: Path, kind: JoinKind, keys: tuple[pa.DataType, ...]
         assert counted(tables, plan, rng.choice(TUNINGS)) == len(want), (sizes, predicate, build_left)
 
 
-def test_hash_join_on_computed_keys_with_few_output_columns(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_hash_join_on_computed_keys_with_few_output_columns(plans: Plans) -> None:
     rng = random.Random(3)
     left, right = plans.table([I64, I64], random_rows(rng, [I64, I64], 30)), plans.table([I64], random_rows(rng, [I64], 30))
     a, b, c = (plans.ref(i) for i in range(3))
@@ -117,7 +116,7 @@ def test_hash_join_on_computed_keys_with_few_output_columns(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("bad", ["probe", "build", "both", "first"])
-def test_a_key_that_raises_where_another_conjunct_shelters_it(tmp_path: Path, bad: str) -> None:
+def test_a_key_that_raises_where_another_conjunct_shelters_it(plans: Plans, bad: str) -> None:
     """Texts that are no numbers stand in rows that the comparison keeps from every pair: in a few batches, or in all."""
     rng = random.Random(bad)
     rows: list[list[tuple[int, str | None]]] = []
@@ -128,7 +127,6 @@ def test_a_key_that_raises_where_another_conjunct_shelters_it(tmp_path: Path, ba
             for place in places:
                 own[place] = (sheltered, "x")
         rows.append(own)
-    plans = Plans(tmp_path)
     left, right = (plans.table([I64, STR], own) for own in rows)
     a, t, b, u = (plans.ref(i) for i in range(4))
     key = Cast(t, I64, False), Cast(u, I64, False)
@@ -202,8 +200,7 @@ def test_nested_loop_join(tmp_path: Path, kind: JoinKind) -> None:
 
 
 @pytest.mark.parametrize("build_left", [False, True])
-def test_deep_chains_of_joins_do_not_block(tmp_path: Path, build_left: bool) -> None:
-    plans = Plans(tmp_path)
+def test_deep_chains_of_joins_do_not_block(plans: Plans, build_left: bool) -> None:
     rng = random.Random(5)
     rows = [(i, i) for i in range(20)]
     rng.shuffle(rows)
@@ -234,8 +231,7 @@ def test_merge_join_of_keys_without_nulls_over_many_windows(tmp_path: Path) -> N
             assert bag(plans.run(plan, tuning)) == bag(values(want, plan.columns)), kind
 
 
-def test_many_matches_come_in_bounded_batches(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_many_matches_come_in_bounded_batches(plans: Plans) -> None:
     left, right = (plans.table([I64], [(1,)] * 200, row_group=200) for _ in range(2))
     plan = node(HashJoin(JoinKind.INNER, ((plans.ref(0), plans.ref(1)),), ()), left, right, columns=0b11)
     from executor.arrow.run import execute

@@ -76,8 +76,7 @@ def test_mark_joins_without_keys(tmp_path: Path) -> None:
     assert seen == {True, False, None}
 
 
-def test_marks_where_a_condition_beside_the_keys_raises_only_for_rows_that_reach_it(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_marks_where_a_condition_beside_the_keys_raises_only_for_rows_that_reach_it(plans: Plans) -> None:
     left = plans.table([I64, STR], [(1, "5"), (2, "x"), (None, "7")])
     right = plans.table([I64, I64], [(1, 5), (1, None), (3, 7)])
     from optimizer.algebra.scalars import Cast
@@ -128,8 +127,7 @@ def test_a_single_join_without_a_predicate(tmp_path: Path) -> None:
                 plans.run(plan)
 
 
-def test_single_joins_raise_when_matches_lie_in_different_portions_of_pairs(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_single_joins_raise_when_matches_lie_in_different_portions_of_pairs(plans: Plans) -> None:
     left, right = plans.table([I64], [(5,)]), plans.table([I64], [(i,) for i in range(30)])
     match = Call("or", (equal(plans.ref(1), literal(3, I64)), equal(plans.ref(1), literal(27, I64))), BOOL)
     with pytest.raises(ExecutionError, match="More than one row"):

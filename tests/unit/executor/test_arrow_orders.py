@@ -59,9 +59,8 @@ def test_partial_sort_of_grouped_rows_keeps_the_groups_as_they_come(tmp_path: Pa
             assert listed(plans.run(partial, tuning)) == listed(values(want, scan.columns)), (prefix, order)
 
 
-def test_partial_sort_streams_and_holds_a_run_at_a_time(tmp_path: Path) -> None:
+def test_partial_sort_streams_and_holds_a_run_at_a_time(plans: Plans) -> None:
     """A limit above stops the input long before its end, and memory does not grow with the input."""
-    plans = Plans(tmp_path)
     rows = [(i // 5, "1" if i < 900 else "x", -i) for i in range(1000)]
     scan = plans.table([I64, STR, I64], rows, row_group=10)
     order = (SortKey(0), SortKey(2))
@@ -114,9 +113,8 @@ def test_merge_union(tmp_path: Path, sizes: tuple[int, ...]) -> None:
             assert keys == [tuple(group_key(row[k.column]) for k in order) for row in rows]
 
 
-def test_merge_union_by_columns_that_nobody_reads(tmp_path: Path) -> None:
+def test_merge_union_by_columns_that_nobody_reads(plans: Plans) -> None:
     rng = random.Random(5)
-    plans = Plans(tmp_path)
     plan, rows, order = merged(rng, plans, (15, 15), 2)
     unread = [c for c in plan.op.columns if c not in {k.column for k in order}]
     narrow = node(
@@ -126,9 +124,8 @@ def test_merge_union_by_columns_that_nobody_reads(tmp_path: Path) -> None:
     assert sorted(map(shown, plans.run(narrow))) == sorted(map(shown, values(rows, narrow.columns)))
 
 
-def test_merge_union_stops_its_inputs(tmp_path: Path) -> None:
+def test_merge_union_stops_its_inputs(plans: Plans) -> None:
     """The first rows of two long inputs are there before either has ended."""
-    plans = Plans(tmp_path)
     out = (plans.new(I64),)
     scans = [plans.table([I64], [(2 * i + side,) for i in range(500)], row_group=10) for side in (0, 1)]
     sources = tuple((scan.columns.bit_length() - 1,) for scan in scans)

@@ -6,7 +6,6 @@ import random
 from dataclasses import replace
 from decimal import Decimal
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -92,8 +91,7 @@ def scan_of(
 @pytest.mark.few(2)
 @pytest.mark.parametrize("format", ["parquet", "arrow", "csv"])
 @pytest.mark.parametrize("tuning", TUNINGS, ids=["small", "default"])
-def test_scan(tmp_path: Path, format: str, tuning: Tuning) -> None:
-    plans = Plans(tmp_path)
+def test_scan(plans: Plans, format: str, tuning: Tuning) -> None:
     rng = random.Random(4)
     rows = [(*row[:2], "text," if row[2] == "" else row[2], *row[3:]) for row in random_rows(rng, TYPES, 60, spread=3)]
     ids = stored(plans, format, rows)
@@ -123,8 +121,7 @@ def test_scan(tmp_path: Path, format: str, tuning: Tuning) -> None:
     assert plans.run(scan_of(plans, ids, limit=0)) == []
 
 
-def test_scan_pushes_what_the_files_can_filter(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_scan_pushes_what_the_files_can_filter(plans: Plans) -> None:
     ids = stored(plans, "parquet", random_rows(random.Random(0), TYPES, 9))
     a, b = plans.ref(ids[0]), plans.ref(ids[1])
     predicate = (less(a, literal(3, I64)), less(literal(1.0, F64), b), Call("is_null", (b,), BOOL))
@@ -133,8 +130,7 @@ def test_scan_pushes_what_the_files_can_filter(tmp_path: Path) -> None:
     assert len(pushed) == 2 and local == (predicate[1],)  # NaN is above 1.0
 
 
-def test_filter_and_project(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_filter_and_project(plans: Plans) -> None:
     table = plans.table([I64, I64], random_rows(random.Random(2), [I64, I64], 50))
     a, b = plans.ref(0), plans.ref(1)
     predicate = (less(a, b),)
@@ -155,8 +151,7 @@ def test_filter_and_project(tmp_path: Path) -> None:
     assert plans.run(narrow) == [("k",)] * len(want)
 
 
-def test_limit_stops_its_input(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_limit_stops_its_input(plans: Plans) -> None:
     big = plans.table([I64, STR], [(i, "1" if i < 400 else "x") for i in range(20_000)], row_group=100)
     number = plans.new(I64)
     # reading far enough to reach the texts that are no numbers would raise
@@ -182,8 +177,7 @@ def scan_missing(plans: Plans) -> PlanNode:
     return node(TableScan(Scan("gone", "gone", (ScanColumn(0, "x0"), ScanColumn(1, "x1")))), columns=0b11)
 
 
-def test_dropping_the_reader_stops_the_plan(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_dropping_the_reader_stops_the_plan(plans: Plans) -> None:
     scan = plans.table([I64], [(i,) for i in range(10_000)], row_group=100)
     counters = Counters()
     keep = node(FilterRows((less(literal(-1, I64), plans.ref(0)),)), scan, columns=1)
@@ -194,8 +188,7 @@ def test_dropping_the_reader_stops_the_plan(tmp_path: Path) -> None:
     assert counters[1].rows <= 500
 
 
-def test_nothing_runs_before_the_first_batch_is_read(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_nothing_runs_before_the_first_batch_is_read(plans: Plans) -> None:
     plans.columns.new("x0", I64, True)
     plans.columns.new("x1", STR, True)
     reader = execute(scan_missing(plans), plans.columns, plans.sources)
@@ -203,8 +196,7 @@ def test_nothing_runs_before_the_first_batch_is_read(tmp_path: Path) -> None:
         reader.read_next_batch()
 
 
-def test_an_empty_build_side_spares_the_probe_side(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_an_empty_build_side_spares_the_probe_side(plans: Plans) -> None:
     plans.columns.new("x0", I64, True)
     plans.columns.new("x1", STR, True)
     missing, empty = scan_missing(plans), plans.table([I64], [])
@@ -212,8 +204,7 @@ def test_an_empty_build_side_spares_the_probe_side(tmp_path: Path) -> None:
         assert plans.run(node(op, missing, empty, columns=0b11)) == []
 
 
-def test_counters(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_counters(plans: Plans) -> None:
     left = plans.table([I64, I64], [(i % 10, i) for i in range(300)], row_group=50)
     right = plans.table([I64], [(i,) for i in range(5)])
     keep = node(FilterRows((less(plans.ref(1), literal(200, I64)),)), left, columns=0b11)
@@ -234,7 +225,7 @@ def test_counters(tmp_path: Path) -> None:
         assert set(counters.nodes) == set(range(6))
 
 
-def test_counted_time_is_exclusive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counted_time_is_exclusive(plans: Plans, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that only the scan's reading of a batch moves, by 2 s."""
     clock, decode = [0.0], Decoder.decode
 
@@ -244,7 +235,6 @@ def test_counted_time_is_exclusive(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(run_module, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(Decoder, "decode", slow)
-    plans = Plans(tmp_path)
     scan = plans.table([I64], [(i,) for i in range(100)])
     sort = node(Sort((SortKey(0),)), scan, columns=1)
     plan = node(LimitRows((), 0, None), sort, columns=1)
@@ -255,8 +245,7 @@ def test_counted_time_is_exclusive(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [counters[each.id].ms for each in (plan, sort, scan)] == [0, 0, clock[0] * 1000]
 
 
-def test_errors_name_the_operator_and_the_expression(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_errors_name_the_operator_and_the_expression(plans: Plans) -> None:
     scan = plans.table([I64, STR], [(2**62, "x"), (1, "2")])
     a, b = plans.ref(0), plans.ref(1)
     twice = ProjectItem(plans.new(I64), Call("*", (a, literal(4, I64)), I64))
@@ -286,8 +275,7 @@ def test_errors_name_the_operator_and_the_expression(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["parquet", "arrow", "csv"])
-def test_damaged_and_changed_files(tmp_path: Path, format: str) -> None:
-    plans = Plans(tmp_path)
+def test_damaged_and_changed_files(plans: Plans, format: str) -> None:
     ids = stored(plans, format, [(1, 1.0, "a", None, None, True, 1)] * 30, parts=1)
     (path,) = plans.sources["t"].files
     whole = path.read_bytes()
@@ -303,9 +291,8 @@ def test_damaged_and_changed_files(tmp_path: Path, format: str) -> None:
         plans.run(scan_of(plans, ids))
 
 
-def test_a_page_that_was_damaged_is_no_result(tmp_path: Path) -> None:
+def test_a_page_that_was_damaged_is_no_result(plans: Plans) -> None:
     """One bit of a value: only the checksum of the page can tell."""
-    plans = Plans(tmp_path)
     ids = stored(plans, "parquet", [(1, 1.0, "a", None, None, True, 1)] * 30, parts=1)
     (path,) = plans.sources["t"].files
     options = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
@@ -318,8 +305,7 @@ def test_a_page_that_was_damaged_is_no_result(tmp_path: Path) -> None:
         plans.run(scan_of(plans, ids))
 
 
-def test_csv_errors_name_file_and_row(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_csv_errors_name_file_and_row(plans: Plans) -> None:
     ids = stored(plans, "csv", [(1, 1.0, "a", None, None, True, 1)] * 3, parts=1)
     (path,) = plans.sources["t"].files
     path.write_text("x0,x1,x2,x3,x4,x5,x6\n1,1,a,,,true,1\n1,1\n")
@@ -331,8 +317,7 @@ def test_csv_errors_name_file_and_row(tmp_path: Path) -> None:
         plans.run(scan_of(plans, ids))
 
 
-def test_very_deep_plans(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_very_deep_plans(plans: Plans) -> None:
     plan: PlanNode = plans.table([I64], [(i,) for i in range(20)])
     for _ in range(300):
         plan = node(FilterRows((less(literal(-1, I64), plans.ref(0)),)), plan, columns=1)
@@ -342,8 +327,7 @@ def test_very_deep_plans(tmp_path: Path) -> None:
         assert plans.run(plan, tuning) == [(i,) for i in range(20)]
 
 
-def test_empty_result_has_the_schema(tmp_path: Path) -> None:
-    plans = Plans(tmp_path)
+def test_empty_result_has_the_schema(plans: Plans) -> None:
     scan = plans.table([I64, STR], [])
     table = execute_table(scan, plans.columns, plans.sources)
     assert table.schema == pa.schema([("c0", I64), ("c1", STR)]) and table.num_rows == 0

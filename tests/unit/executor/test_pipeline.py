@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -103,12 +102,11 @@ def test_an_error_comes_up_where_the_result_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("longest", [1, 5, 3000, 40_000])
-def test_no_group_is_in_two_batches(longest: int, tmp_path: Path) -> None:
+def test_no_group_is_in_two_batches(longest: int, plans: Plans) -> None:
     draw = random.Random(longest)
     keys: list[int | None] = []
     while len(keys) < 60_000:
         keys += [None if draw.random() < 0.1 else len(keys)] * draw.randint(1, longest)
-    plans = Plans(tmp_path)
     scan = plans.table([I64], [])
     (id,) = column_ids(scan.columns)
     whole = pa.record_batch([pa.array(keys, I64)], [f"c{id}"])
