@@ -12,8 +12,12 @@ import pytest
 
 from executor.arrow.expressions import compile_scalar
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.scalars import ColumnRef, Scalar
+from optimizer.algebra.scalars import Call, ColumnRef, Scalar
 from optimizer.errors import ExecutionError
+
+
+def call(function: str, type: pa.DataType) -> Callable[..., Scalar]:
+    return lambda *args: Call(function, args, type)
 
 
 def check_compiled(make: Callable[..., Scalar], *columns: tuple[pa.DataType, list], close: bool = False) -> None:

@@ -19,7 +19,7 @@ from optimizer.algebra.evaluate_numbers import to_float32
 from optimizer.algebra.evaluate_strings import lower, upper
 from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList, Literal, Scalar
 from optimizer.errors import ExecutionError
-from tests.reference.compiled import check_compiled
+from tests.reference.compiled import call, check_compiled
 from tests.reference.values import (
     BIGS,
     BOOL_TEXTS,
@@ -53,10 +53,6 @@ from tests.reference.values import (
 
 FLOATS = [None, 0.0, 1.5, -2.5, math.nan, math.inf]
 RAISES = object()
-
-
-def literal(value: object, type: pa.DataType) -> Literal:
-    return Literal(value, type)
 
 
 @functools.cache
@@ -128,10 +124,6 @@ def check(
     check_compiled(make, *columns, close=close)
 
 
-def call(function: str, type: pa.DataType) -> Callable[..., Scalar]:
-    return lambda *args: Call(function, args, type)
-
-
 def to(type: pa.DataType, lenient: bool = False) -> Callable[..., Scalar]:
     return lambda arg: Cast(arg, type, lenient)
 
@@ -190,7 +182,7 @@ def test_float_arithmetic() -> None:
 
 @pytest.mark.parametrize("digits", [-400, -20, -3, -1, 0, 1, 2, 3, 20, 400])
 def test_round(digits: int) -> None:
-    places = literal(digits, I32)
+    places = Literal(digits, I32)
     check(f"round(a, {digits})", F64, lambda a: Call("round", (a, places), F64), (F64, DOUBLES), close_to_duckdb=True)
     if abs(digits) <= 20:
         small = [v for v in INTS if v is None or abs(v) <= 100]  # DuckDB wraps around silently near the limits
@@ -201,7 +193,7 @@ def test_round(digits: int) -> None:
 
 
 def test_round_that_overflows_raises() -> None:
-    assert outcome(Call("round", (literal(127, I8), literal(-1, I32)), I8), ()) is RAISES
+    assert outcome(Call("round", (Literal(127, I8), Literal(-1, I32)), I8), ()) is RAISES
 
 
 @pytest.mark.parametrize(
@@ -317,10 +309,10 @@ def test_like() -> None:
     check("a ilike b", BOOL, call("ilike", BOOL), (STR, LIKE_TEXTS), (STR, PATTERNS))
     escaped = ["a#%c", "a#_c", "a##c", "#a#b", "abc#", "a#", "%#", "%#%", "#", "%#%c", "_#%_", "%c#", "%b#"]
     for escape in ("#", "", "%", "_"):
-        word = literal(escape, STR)
+        word = Literal(escape, STR)
         match = lambda a, b, word=word: Call("like", (a, b, word), BOOL)  # noqa: E731
         check(f"a like b escape '{escape}'", BOOL, match, (STR, LIKE_TEXTS), (STR, escaped))
-    assert outcome(Call("like", (literal("a", STR), literal("a", STR), literal("##", STR)), BOOL), ()) is RAISES
+    assert outcome(Call("like", (Literal("a", STR), Literal("a", STR), Literal("##", STR)), BOOL), ()) is RAISES
 
 
 def test_case_of_every_letter() -> None:
@@ -342,7 +334,7 @@ def test_date_parts(part: str) -> None:
 
 @pytest.mark.parametrize("unit", DATE_UNITS)
 def test_date_trunc(unit: str) -> None:
-    word = literal(unit, STR)
+    word = Literal(unit, STR)
     check(f"date_trunc('{unit}', a)", TS, lambda a: Call("date_trunc", (word, a), TS), (TS, TIMES))
     recent = [d for d in DATES if d is None or d.year >= 1000]
     check(f"date_trunc('{unit}', a)", TS, lambda a: Call("date_trunc", (word, Cast(a, TS, False)), TS), (DATE, recent))
@@ -350,7 +342,7 @@ def test_date_trunc(unit: str) -> None:
 
 def test_date_arithmetic() -> None:
     for months, days, seconds in [(1, 0, 0), (-1, 0, 0), (12, 0, 0), (13, 1, 90000), (0, -90, 0), (-25, 3, -1), (0, 0, 0)]:
-        interval = literal(pa.MonthDayNano([months, days, seconds * 10**9]), pa.month_day_nano_interval())
+        interval = Literal(pa.MonthDayNano([months, days, seconds * 10**9]), pa.month_day_nano_interval())
         text = f"interval ({months}) month + interval ({days}) day + interval ({seconds}) second"
         early_or_late = [d for d in DATES if d is None or 1 < d.year < 9999]
         check(f"a + ({text})", TS, lambda a, i=interval: Call("date_add", (Cast(a, TS, False), i), TS), (DATE, early_or_late))
@@ -358,18 +350,18 @@ def test_date_arithmetic() -> None:
     days = [None, 0, 1, -1, 400, -400]
     check("a + b", DATE, call("date_add_days", DATE), (DATE, [d for d in DATES if d is None or 10 < d.year < 9990]), (I32, days))
     check("a - b", I64, call("date_diff_days", I64), (DATE, DATES), (DATE, DATES))
-    far = literal(pa.MonthDayNano([120000, 0, 0]), pa.month_day_nano_interval())
-    assert outcome(Call("date_add", (literal(datetime(2020, 1, 1), TS), far), TS), ()) is RAISES
-    assert outcome(Call("date_add_days", (literal(date(9999, 12, 31), DATE), literal(1, I32)), DATE), ()) is RAISES
+    far = Literal(pa.MonthDayNano([120000, 0, 0]), pa.month_day_nano_interval())
+    assert outcome(Call("date_add", (Literal(datetime(2020, 1, 1), TS), far), TS), ()) is RAISES
+    assert outcome(Call("date_add_days", (Literal(date(9999, 12, 31), DATE), Literal(1, I32)), DATE), ()) is RAISES
 
 
 def test_branches_that_are_not_taken_cannot_fail() -> None:
-    bad = Cast(literal("x", STR), I32, False)
-    zero = Call("=", (ColumnRef(0, I32), literal(0, I32)), BOOL)
-    guarded = Case(((zero, literal(1, I32)),), bad, I32)
+    bad = Cast(Literal("x", STR), I32, False)
+    zero = Call("=", (ColumnRef(0, I32), Literal(0, I32)), BOOL)
+    guarded = Case(((zero, Literal(1, I32)),), bad, I32)
     assert evaluate(guarded, {0: 0}) == 1
     assert outcome(guarded, (1,)) is RAISES
-    assert evaluate(Call("coalesce", (literal(1, I32), bad), I32), {}) == 1
+    assert evaluate(Call("coalesce", (Literal(1, I32), bad), I32), {}) == 1
 
 
 def test_random_is_in_its_range() -> None:

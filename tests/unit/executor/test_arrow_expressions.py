@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from decimal import Decimal
 
 import pyarrow as pa
@@ -12,9 +11,9 @@ import pytest
 
 from executor.arrow.expressions import compile_predicate, compile_scalar
 from optimizer.algebra.evaluate import holds
-from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList, Literal, Scalar
+from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList, Literal
 from optimizer.errors import ExecutionError
-from tests.reference.compiled import batch_of
+from tests.reference.compiled import batch_of, call
 from tests.reference.compiled import check_compiled as check
 from tests.reference.values import (
     BIGS,
@@ -49,14 +48,6 @@ INTERVAL = pa.month_day_nano_interval()
 TEXTS = [*NUMBER_TEXTS, *BOOL_TEXTS, *DATE_TEXTS, *TIME_TEXTS]
 
 
-def call(function: str, type: pa.DataType) -> Callable[..., Scalar]:
-    return lambda *args: Call(function, args, type)
-
-
-def lit(value: object, type: pa.DataType) -> Literal:
-    return Literal(value, type)
-
-
 @pytest.mark.parametrize(
     ("type", "values"),
     [
@@ -74,13 +65,13 @@ def test_comparisons(type: pa.DataType, values: list) -> None:
     two = (type, values), (type, values)
     for function in ("=", "<>", "<", "<=", ">", ">=", "is_distinct_from", "is_not_distinct_from"):
         for constant in values[:4] + values[-2:]:
-            check(lambda a, f=function, c=constant: Call(f, (a, lit(c, type)), BOOL), (type, values))
-            check(lambda a, f=function, c=constant: Call(f, (lit(c, type), a), BOOL), (type, values))
+            check(lambda a, f=function, c=constant: Call(f, (a, Literal(c, type)), BOOL), (type, values))
+            check(lambda a, f=function, c=constant: Call(f, (Literal(c, type), a), BOOL), (type, values))
     for function in ("coalesce", "greatest", "least"):
         check(call(function, type), *two, (type, values[:3]))
-    check(lambda a: InList(a, tuple(lit(v, type) for v in values[1:4])), (type, values))
-    check(lambda a: InList(a, tuple(lit(v, type) for v in (values[1], None, values[-2]))), (type, values))
-    check(lambda a: Call("not", (InList(a, (lit(None, type),)),), BOOL), (type, values))
+    check(lambda a: InList(a, tuple(Literal(v, type) for v in values[1:4])), (type, values))
+    check(lambda a: InList(a, tuple(Literal(v, type) for v in (values[1], None, values[-2]))), (type, values))
+    check(lambda a: Call("not", (InList(a, (Literal(None, type),)),), BOOL), (type, values))
 
 
 @pytest.mark.parametrize(
@@ -88,11 +79,11 @@ def test_comparisons(type: pa.DataType, values: list) -> None:
 )
 def test_arithmetic(type: pa.DataType, values: list) -> None:
     for function in ("+", "-", "*", "//", "%"):
-        check(lambda a, f=function: Call(f, (a, lit(values[3], type)), type), (type, values))
+        check(lambda a, f=function: Call(f, (a, Literal(values[3], type)), type), (type, values))
     check(call("sign", I8), (type, values))
-    check(lambda a: Call("sign", (lit(values[3], type),), I8), (type, values))
+    check(lambda a: Call("sign", (Literal(values[3], type),), I8), (type, values))
     for digits in (-25, -3, -1, 0, 1):
-        check(lambda a, d=digits: Call("round", (a, lit(d, I32)), type), (type, values))
+        check(lambda a, d=digits: Call("round", (a, Literal(d, I32)), type), (type, values))
 
 
 @pytest.mark.parametrize(
@@ -115,9 +106,11 @@ def test_decimal_arithmetic(left: pa.DataType, right: pa.DataType, total: pa.Dat
     check(call("*", product), *columns)
     for constant in extremes(right):
         for function, result in (("+", total), ("-", total), ("*", product)):
-            check(lambda a, f=function, c=constant, t=result: Call(f, (a, lit(c, right)), t), columns[0])
+            check(lambda a, f=function, c=constant, t=result: Call(f, (a, Literal(c, right)), t), columns[0])
     check(
-        lambda a: Call("*", (lit(Decimal(2).scaleb(-left.scale), left), lit(Decimal(3).scaleb(-right.scale), right)), product),
+        lambda a: Call(
+            "*", (Literal(Decimal(2).scaleb(-left.scale), left), Literal(Decimal(3).scaleb(-right.scale), right)), product
+        ),
         columns[0],
     )
     small = [(left, extremes(left)[:6]), (right, extremes(right)[:6])]
@@ -132,7 +125,7 @@ def test_decimal_arithmetic(left: pa.DataType, right: pa.DataType, total: pa.Dat
     check(call("ceil", whole), columns[0])
     for digits in (-41, -2, -1, 0, 1, 2, 5):
         result = dec(left.precision, min(left.scale, max(digits, 0)))
-        check(lambda a, d=digits, t=result: Call("round", (a, lit(d, I32)), t), columns[0])
+        check(lambda a, d=digits, t=result: Call("round", (a, Literal(d, I32)), t), columns[0])
 
 
 def test_a_large_batch_of_products_mixes_small_and_wide_values() -> None:
@@ -178,34 +171,35 @@ def test_substrings_from_afar_and_of_constants() -> None:
     words = [None, "", "hello", "äßc"]
     check(call("substring", STR), (STR, words), (I64, places), (I64, places))
     check(call("substring", STR), (STR, words), (I64, places))
-    check(lambda a: Call("substring", (a, lit(2, I64), lit(3, I64)), STR), (STR, STRINGS))
+    check(lambda a: Call("substring", (a, Literal(2, I64), Literal(3, I64)), STR), (STR, STRINGS))
     check(call("array_slice", STR), (STR, words), (I64, places), (I64, places))
     for start, end in itertools.product(places, repeat=2):
-        check(lambda a, x=start, y=end: Call("array_slice", (a, lit(x, I64), lit(y, I64)), STR), (STR, words))
+        check(lambda a, x=start, y=end: Call("array_slice", (a, Literal(x, I64), Literal(y, I64)), STR), (STR, words))
 
 
 def test_like() -> None:
     for function in ("like", "ilike"):
         for pattern in PATTERNS:
-            check(lambda a, f=function, p=pattern: Call(f, (a, lit(p, STR)), BOOL), (STR, LIKE_TEXTS))
+            check(lambda a, f=function, p=pattern: Call(f, (a, Literal(p, STR)), BOOL), (STR, LIKE_TEXTS))
     for escape, pattern in itertools.product(
         ("#", "", "%", "_", "##"), ("a#%c", "a#_c", "a##c", "abc#", "a#", "%#", "#", "%#%c", None)
     ):
-        check(lambda a, e=escape, p=pattern: Call("like", (a, lit(p, STR), lit(e, STR)), BOOL), (STR, LIKE_TEXTS))
+        check(lambda a, e=escape, p=pattern: Call("like", (a, Literal(p, STR), Literal(e, STR)), BOOL), (STR, LIKE_TEXTS))
 
 
 def test_date_functions() -> None:
     for unit in ("week", "month", "quarter", "year", "decade"):
         check(
-            lambda a, u=unit: Call("date_trunc", (lit(u, STR), a), DATE), (DATE, [d for d in DATES if d is None or d.year > 10])
+            lambda a, u=unit: Call("date_trunc", (Literal(u, STR), a), DATE),
+            (DATE, [d for d in DATES if d is None or d.year > 10]),
         )
     intervals = [
         pa.MonthDayNano(v)
         for v in ((1, 0, 0), (-1, 0, 0), (13, 1, 90_000 * 10**9), (0, -90, 0), (-25, 3, -(10**9)), (0, 0, 1500), (120_000, 0, 0))
     ]
     for interval in intervals:
-        check(lambda a, i=interval: Call("date_add", (a, lit(i, INTERVAL)), TS), (TS, TIMES))
-        check(lambda a, i=interval: Call("date_add", (Cast(a, TS, False), lit(i, INTERVAL)), TS), (DATE, DATES))
+        check(lambda a, i=interval: Call("date_add", (a, Literal(i, INTERVAL)), TS), (TS, TIMES))
+        check(lambda a, i=interval: Call("date_add", (Cast(a, TS, False), Literal(i, INTERVAL)), TS), (DATE, DATES))
     check(call("date_add", TS), (TS, TIMES), (INTERVAL, [None, *intervals[:6]]))
     check(call("date_add_days", DATE), (DATE, DATES), (I32, [None, 0, 1, -1, 400, 2**31 - 1]))
     check(call("date_add_days", DATE), (DATE, DATES), (I64, [None, 0, 5, 2**62]))
@@ -213,19 +207,19 @@ def test_date_functions() -> None:
 
 def test_what_is_not_reached_cannot_fail() -> None:
     a, b = ColumnRef(0, I32), ColumnRef(1, I32)
-    zero = Call("=", (a, lit(0, I32)), BOOL)
-    product = Call("*", (b, lit(2**30, I32)), I32)  # overflows but for small b
+    zero = Call("=", (a, Literal(0, I32)), BOOL)
+    product = Call("*", (b, Literal(2**30, I32)), I32)  # overflows but for small b
     values = (I32, [None, 0, 1]), (I32, [None, 0, 1, 5])
-    check(lambda *_: Case(((zero, lit(1, I32)),), product, I32), *values)
-    check(lambda *_: Case(((Call("is_null", (b,), BOOL), a), (zero, product)), lit(None, I32), I32), *values)
-    check(lambda *_: Call("coalesce", (a, product, lit(7, I32)), I32), *values)
-    positive = Call(">", (product, lit(0, I32)), BOOL)
+    check(lambda *_: Case(((zero, Literal(1, I32)),), product, I32), *values)
+    check(lambda *_: Case(((Call("is_null", (b,), BOOL), a), (zero, product)), Literal(None, I32), I32), *values)
+    check(lambda *_: Call("coalesce", (a, product, Literal(7, I32)), I32), *values)
+    positive = Call(">", (product, Literal(0, I32)), BOOL)
     run = compile_scalar(Call("or", (zero, positive), BOOL))
     assert run(batch_of([(0, 5), (1, 1), (None, 0)], [I32, I32])).to_pylist() == [True, True, None]
     with pytest.raises(ExecutionError, match="out of range"):
         run(batch_of([(None, 5)], [I32, I32]))
-    repeated = Call("repeat", (lit("ab", STR), Cast(b, I64, False)), STR)
-    unless_large = Case(((Call("<", (b, lit(3, I32)), BOOL), Call("length", (repeated,), I64)),), lit(-1, I64), I64)
+    repeated = Call("repeat", (Literal("ab", STR), Cast(b, I64, False)), STR)
+    unless_large = Case(((Call("<", (b, Literal(3, I32)), BOOL), Call("length", (repeated,), I64)),), Literal(-1, I64), I64)
     assert compile_scalar(unless_large)(batch_of([(0, 1), (0, 2**31 - 1)], [I32, I32])).to_pylist() == [2, -1]
 
 
@@ -234,10 +228,10 @@ def test_a_row_that_is_not_reached_may_fail_beside_any_number_that_are(reached: 
     here, b = ColumnRef(0, BOOL), ColumnRef(1, I32)
     rows = [(i < reached, 3 if i < reached else 2**31 - 1) for i in range(64)]
     batch = batch_of(rows, [BOOL, I32])
-    sum = Call("+", (b, lit(1, I32)), I32)
+    sum = Call("+", (b, Literal(1, I32)), I32)
     wanted = [4] * reached + [None] * (64 - reached)
-    assert compile_scalar(Case(((here, sum),), lit(None, I32), I32))(batch).to_pylist() == wanted
-    of_four = Call("=", (sum, lit(4, I32)), BOOL)
+    assert compile_scalar(Case(((here, sum),), Literal(None, I32), I32))(batch).to_pylist() == wanted
+    of_four = Call("=", (sum, Literal(4, I32)), BOOL)
     assert compile_scalar(Call("and", (here, of_four), BOOL))(batch).to_pylist() == [here for here, _ in rows]
     assert compile_predicate((here, of_four))(batch).to_pylist() == [here for here, _ in rows]
     with pytest.raises(ExecutionError, match="out of range"):
@@ -247,9 +241,9 @@ def test_a_row_that_is_not_reached_may_fail_beside_any_number_that_are(reached: 
 def test_predicates_keep_true_rows_and_guard_raising_conjuncts() -> None:
     a, b = ColumnRef(0, I32), ColumnRef(1, I32)
     predicate = (
-        Call(">", (Call("*", (b, lit(2**30, I32)), I32), lit(0, I32)), BOOL),
-        Call("<", (b, lit(2, I32)), BOOL),
-        Call("<>", (a, lit(0, I32)), BOOL),
+        Call(">", (Call("*", (b, Literal(2**30, I32)), I32), Literal(0, I32)), BOOL),
+        Call("<", (b, Literal(2, I32)), BOOL),
+        Call("<>", (a, Literal(0, I32)), BOOL),
     )
     rows = [(x, y) for x in (None, 0, 1) for y in (None, -1, 0, 1, 5)]
     want = [y != 5 and holds(predicate, {0: x, 1: y}) for x, y in rows]
