@@ -44,24 +44,24 @@ def test_no_tables(tmp_path: Path) -> None:
     refuse(tmp_path, r"it holds notes\.txt, queries\na dataset is a folder with one \.parquet, \.csv or \.arrow file per table")
 
 
-def test_one_table_twice(tmp_path: Path) -> None:
-    pq.write_table(ROWS, tmp_path / "t.parquet")
-    (tmp_path / "t.csv").write_text("a\n1\n")
-    refuse(tmp_path, r'table "t" is there twice in .*: as t\.csv and as t\.parquet')
+NESTED = r"has data files below year=2020: nested \(partitioned\) table folders are not read"
 
 
-@pytest.mark.parametrize("below", ["year=2020", "year=2020/month=1"])
-def test_folders_in_table_folders(tmp_path: Path, below: str) -> None:
-    (tmp_path / "t" / below).mkdir(parents=True)
-    pq.write_table(ROWS, tmp_path / "t" / below / "p.parquet")
-    refuse(tmp_path, r"has data files below year=2020: nested \(partitioned\) table folders are not read")
-
-
-def test_parts_of_different_kinds(tmp_path: Path) -> None:
-    (tmp_path / "t").mkdir()
-    pq.write_table(ROWS, tmp_path / "t" / "1.parquet")
-    (tmp_path / "t" / "2.csv").write_text("a\n1\n")
-    refuse(tmp_path, r"different kinds \(csv, parquet\)")
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ("t.parquet t.csv", r'table "t" is there twice in .*: as t\.csv and as t\.parquet'),
+        ("t/year=2020/p.parquet", NESTED),
+        ("t/year=2020/month=1/p.parquet", NESTED),
+        ("t/1.parquet t/2.csv", r"different kinds \(csv, parquet\)"),
+        ("t.parquet _planscope/order.json", r"cannot read .*order\.json; delete it"),
+    ],
+)
+def test_files_that_are_no_dataset_together(tmp_path: Path, files: str, message: str) -> None:
+    for path in (tmp_path / name for name in files.split()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(ROWS, path) if path.suffix == ".parquet" else path.write_text("a\n1\n")
+    refuse(tmp_path, message)
 
 
 def test_a_compressed_part_beside_others(tmp_path: Path) -> None:
@@ -154,13 +154,6 @@ def test_technical_names_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "_planscope").mkdir()
     (tmp_path / "_planscope" / "order.json").write_text(json.dumps({"version": 2, "tables": {}}))
     assert list(open_dataset(tmp_path).tables) == ["t"]
-
-
-def test_metadata_that_cannot_be_read(tmp_path: Path) -> None:
-    pq.write_table(ROWS, tmp_path / "t.parquet")
-    (tmp_path / "_planscope").mkdir()
-    (tmp_path / "_planscope" / "order.json").write_text("{")
-    refuse(tmp_path, r"cannot read .*order\.json; delete it")
 
 
 def test_what_cannot_be_read_is_an_error_of_its_table(tmp_path: Path) -> None:
