@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from executor.atomic import atomic_output, make_folder
 from experiments.pipeline.sketches import stored
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, sketch_of
-from experiments.pipeline.sketches.hyperloglog import HyperLogLog, counter_of, merge_counters
+from experiments.pipeline.sketches.hyperloglog import HyperLogLog, counter_of, hashes, merge_counters
 from optimizer.catalog.csv_files import csv_input
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.catalog.source import as_declared, open_source
@@ -231,7 +231,7 @@ def empty(table: Table, columns: Columns) -> Sketch:
 
 
 def _of_batch(columns: Sequence[pa.Array]) -> Sketch:
-    return sketch_of(columns[0]) if len(columns) == 1 else counter_of(columns)
+    return sketch_of(columns[0]) if len(columns) == 1 else counter_of(hashes(*columns))
 
 
 def _sketched(piece: Piece, wanted: Sequence[Columns]) -> Sketches:

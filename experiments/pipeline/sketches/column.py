@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from experiments.pipeline.sketches.counts import DistinctSample, count_values, merge_samples, sample_of
 from experiments.pipeline.sketches.frequent import Frequent, frequent_of, merge_frequent
-from experiments.pipeline.sketches.hyperloglog import HyperLogLog, hashes, merge_counters
+from experiments.pipeline.sketches.hyperloglog import HyperLogLog, counter_of, hashes, merge_counters
 from experiments.pipeline.sketches.order import cut, cut_upwards
 from experiments.pipeline.sketches.ranks import Ranks, merge_ranks, ranks_of
 from optimizer.catalog.types import fixed_width
@@ -50,16 +50,14 @@ def sketch_of(array: pa.Array) -> ColumnSketch:
     width = fixed_width(array.type)
     present = len(array) - array.null_count
     total = float(pc.sum(pc.binary_length(array)).as_py() or 0) if width is None else width * present
-    distinct = HyperLogLog()
     hashed = hashes(counts.values)
-    distinct.add(hashed)
     return ColumnSketch(
         rows=len(array),
         nulls=array.null_count,
         nans=nans,
         bytes=total,
         bounds=pa.concat_arrays([cut(counts.values[:1]), cut_upwards(counts.values[-1:])]),
-        distinct=distinct,
+        distinct=counter_of(hashed),
         frequent=frequent_of(counts),
         ranks=ranks_of(counts),
         sample=sample_of(counts, hashed),

@@ -36,13 +36,10 @@ class Counts(NamedTuple):
 
 def count_values(array: pa.Array) -> tuple[Counts, int]:
     """Values other than NULL and NaN, counted, and the number of NaNs. -0.0 is 0.0."""
-    present = normalized(array.drop_null() if array.null_count else array)
-    nans = 0
+    present = normalized(array.drop_null())
     if pa.types.is_floating(present.type):
-        is_nan = pc.is_nan(present)
-        nans = int(pc.sum(is_nan).as_py() or 0)
-        if nans:
-            present = present.filter(pc.invert(is_nan))
+        present = present.filter(pc.invert(pc.is_nan(present)))
+    nans = len(array) - array.null_count - len(present)
     words = None if is_text(present.type) else sortable(present)
     if words is not None:
         found, numbers = np.unique(words, return_counts=True)

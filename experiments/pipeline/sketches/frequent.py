@@ -69,7 +69,6 @@ def frequent_of(counts: Counts) -> Frequent:
 
 
 def merge_frequent(parts: Sequence[Frequent]) -> Frequent:
-    sizes = [len(part.values) for part in parts]
     values = pa.concat_arrays([part.values for part in parts])
     spans = _joined([part.spans for part in parts], values.type)
     codes, everything = ranked(pa.concat_arrays([values, spans.lows, spans.highs]))
@@ -79,40 +78,29 @@ def merge_frequent(parts: Sequence[Frequent]) -> Frequent:
     missing = _stacked(spans, ends, places)  # by place: what parts that have not kept the value may have had of it
     covered, first_span = missing.copy(), 0
     start = 0
-    for part, size in zip(parts, sizes, strict=True):
-        own = codes[start : start + size]
+    for part in parts:
+        own = codes[start : start + len(part.values)]
         lower[own] += part.lower
         upper[own] += part.upper
         count = len(part.spans)
         if count:
             own_ends = np.concatenate([ends[first_span : first_span + count], ends[len(spans) + first_span :][:count]])
             missing[own] -= _stacked(part.spans, own_ends, places)[own]
-        start, first_span = start + size, first_span + count
-    kept = np.zeros(places, bool)
-    kept[codes[: len(values)]] = True
-    places_kept = np.flatnonzero(kept)
-    bounds = (lower[places_kept], (upper + missing)[places_kept])
-    return _kept(everything.take(pa.array(places_kept)), *bounds, spans, covered[places_kept])
+        start, first_span = start + len(own), first_span + count
+    kept = np.unique(codes[: len(values)])
+    return _kept(everything.take(pa.array(kept)), lower[kept], (upper + missing)[kept], spans, covered[kept])
 
 
 def _kept(values: pa.Array, lower: np.ndarray, upper: np.ndarray, spans: Spans, covered: np.ndarray) -> Frequent:
     """What fits; `covered`: how often `spans` allow each value to occur if it is dropped. Ties go to the smaller value."""
-    keep = np.ones(len(values), bool)
-    widths = lengths(values)
-    if widths is not None and widths.sum() > min(LONGEST, _BYTES):
+    keep, order = np.ones(len(values), bool), np.argsort(-upper, kind="stable")
+    if (widths := lengths(values)) is not None:
         keep = widths <= LONGEST
-        order = np.argsort(-upper, kind="stable")
         keep[order[np.cumsum(np.where(keep, widths, 0)[order]) > _BYTES]] = False
-    if keep.sum() > CAPACITY:
-        order = np.argsort(-upper, kind="stable")
-        order = order[keep[order]]
-        keep[order[CAPACITY:]] = False
+    keep[order[keep[order]][CAPACITY:]] = False
     if not keep.all():
         keep &= upper > 1  # once something is lost, values that occur once say nothing
-    if keep.all():
-        return Frequent(values, lower, upper, _fewer(spans))
-    lost = np.flatnonzero(~keep)
-    excess = int((upper[lost] - covered[lost]).max())
+    excess = int((upper - covered)[~keep].max(initial=0))
     if excess > 0:
         low, high = cut(values[:1]), cut_upwards(values[-1:])  # of what is kept as well: it may be dropped by a later merge
         spans = _joined([spans, Spans(low, high, np.array([excess]))], values.type)
@@ -147,8 +135,7 @@ def _fewer(spans: Spans) -> Spans:
 
 
 def _joined(parts: Sequence[Spans], type: pa.DataType) -> Spans:
-    parts = [part for part in parts if len(part)]
-    if not parts:
-        return Spans(pa.array([], type), pa.array([], type), np.empty(0, np.int64))
-    lows, highs = (pa.concat_arrays([getattr(part, name) for part in parts]) for name in ("lows", "highs"))
-    return Spans(lows, highs, np.concatenate([part.errors for part in parts]))
+    """In their order; `type`: of the values."""
+    every = [Spans(pa.array([], type), pa.array([], type), np.empty(0, np.int64)), *parts]
+    lows, highs = (pa.concat_arrays([getattr(part, name) for part in every]) for name in ("lows", "highs"))
+    return Spans(lows, highs, np.concatenate([part.errors for part in every]))

@@ -7,7 +7,7 @@ which has no ranges with formulas of their own. Two sketches merge into the one 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf, log, sqrt
 
 import numpy as np
@@ -26,14 +26,7 @@ _TERMS = range(1, 64)  # of the sums in the estimator: further ones are below wh
 class HyperLogLog:
     """`registers`: uint8, 4,096 of them."""
 
-    registers: np.ndarray = field(default_factory=lambda: np.zeros(REGISTERS, np.uint8))
-
-    def add(self, hashes: np.ndarray) -> None:
-        """See values with these 64-bit hashes (uint64); again changes nothing."""
-        place = (hashes >> np.uint64(_REST)).astype(np.int64)
-        rest = hashes & np.uint64((1 << _REST) - 1)
-        rank = _REST + 1 - np.frexp(rest.astype(np.float64))[1]  # words below 2^52 are exact as floats
-        np.maximum.at(self.registers, place, rank.astype(np.uint8))
+    registers: np.ndarray
 
     def estimate(self) -> float:
         counts = np.bincount(self.registers, minlength=_REST + 2)
@@ -44,11 +37,14 @@ class HyperLogLog:
         return 0.0 if z == inf else float(REGISTERS * REGISTERS / (2.0 * log(2.0) * z))
 
 
-def counter_of(columns: Sequence[pa.Array]) -> HyperLogLog:
-    """Of the values of a column, or the combinations of values of several."""
-    counter = HyperLogLog()
-    counter.add(hashes(*columns))
-    return counter
+def counter_of(hashes: np.ndarray) -> HyperLogLog:
+    """Of the values with these 64-bit hashes (uint64), however often each is there."""
+    place = (hashes >> np.uint64(_REST)).astype(np.int64)
+    rest = hashes & np.uint64((1 << _REST) - 1)
+    rank = _REST + 1 - np.frexp(rest.astype(np.float64))[1]  # words below 2^52 are exact as floats
+    registers = np.zeros(REGISTERS, np.uint8)
+    np.maximum.at(registers, place, rank.astype(np.uint8))
+    return HyperLogLog(registers)
 
 
 def merge_counters(parts: Sequence[HyperLogLog]) -> HyperLogLog:

@@ -73,7 +73,7 @@ def _shorter(values: pa.Array, shortened: Callable[[Any], str | bytes]) -> pa.Ar
 def _start(value: str | bytes) -> str | bytes:
     if isinstance(value, bytes):
         return value[:LONGEST]
-    return value.encode()[:LONGEST].decode(errors="ignore") if len(value.encode()) > LONGEST else value
+    return value.encode()[:LONGEST].decode(errors="ignore")
 
 
 def _above(value: Any) -> Any:

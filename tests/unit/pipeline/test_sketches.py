@@ -19,7 +19,7 @@ from experiments.pipeline.sketches import frequent
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, sketch_of
 from experiments.pipeline.sketches.counts import count_values
 from experiments.pipeline.sketches.figures import column_stats, distinct_values, is_unique
-from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR, HyperLogLog, hashes
+from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR, counter_of, hashes
 from experiments.pipeline.sketches.order import LONGEST, cut, cut_upwards, ranked
 from experiments.pipeline.sketches.stored import from_bytes, to_bytes
 from optimizer.catalog.histogram import Histogram
@@ -74,8 +74,7 @@ TYPES = [pa.int64(), pa.float64(), pa.string(), pa.binary(), pa.decimal128(30, 2
 @pytest.mark.parametrize("type", TYPES, ids=str)
 @pytest.mark.parametrize("distinct", [0, 1, 100, 1000, 30_000])
 def test_hyperloglog_is_within_three_standard_errors(type: pa.DataType, distinct: int) -> None:
-    sketch = HyperLogLog()
-    sketch.add(hashes(typed(np.arange(distinct) * 3, type)))
+    sketch = counter_of(hashes(typed(np.arange(distinct) * 3, type)))
     assert abs(sketch.estimate() - distinct) <= max(0.5 * (distinct > 0), 3 * STANDARD_ERROR * distinct)
 
 
@@ -85,8 +84,7 @@ def test_hyperloglog_has_no_bias_at_any_size(distinct: int) -> None:
     runs = 40 if distinct <= 10**5 else 4
     errors = []
     for run in range(runs):
-        sketch = HyperLogLog()
-        sketch.add(hashes(pa.array(np.arange(distinct) + run * 10**8)))
+        sketch = counter_of(hashes(pa.array(np.arange(distinct) + run * 10**8)))
         errors.append(sketch.estimate() / distinct - 1)
     assert abs(np.mean(errors)) < 3.5 * STANDARD_ERROR / math.sqrt(runs)
     assert np.std(errors) < 1.5 * STANDARD_ERROR and max(map(abs, errors)) < 4 * STANDARD_ERROR
