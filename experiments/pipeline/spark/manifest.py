@@ -12,7 +12,7 @@ import hashlib
 import importlib.metadata
 import json
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +55,17 @@ def write_manifest(
 
 def read_manifest(folder: Path, stage: str) -> dict[str, Any] | None:
     """What `write_manifest` wrote; None if it is not there, damaged, or of another version."""
+    found = read_facts(manifest_path(folder, stage), VERSION, {"stage", "files"})
+    return found if found is not None and found["stage"] == stage and isinstance(found["files"], dict) else None
+
+
+def read_facts(path: Path, version: int, names: Set[str]) -> dict[str, Any] | None:
+    """The JSON object in a file; None if it is not there, damaged, of another version, or without one of `names`."""
     try:
-        manifest = json.loads(manifest_path(folder, stage).read_text("utf-8"))
-        known = manifest["version"] == VERSION and manifest["stage"] == stage and isinstance(manifest["files"], dict)
-    except (OSError, ValueError, KeyError, TypeError):
+        found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        return found if found["version"] == version and names <= found.keys() else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return manifest if known else None
 
 
 def finished(folder: Path, stage: str, inputs: Facts, settings: Facts) -> dict[str, Any] | None:

@@ -25,7 +25,7 @@ from typing import Any
 
 from executor.atomic import make_folder, write_file
 from experiments.lock import hold, holder
-from experiments.pipeline.spark.manifest import MANIFESTS, Facts, Files, plain
+from experiments.pipeline.spark.manifest import MANIFESTS, Facts, Files, plain, read_facts
 from optimizer.catalog.folder import METADATA_FOLDER, REQUEST, UNFINISHED
 from optimizer.errors import Interrupted, OutputError, PlanscopeError
 
@@ -88,11 +88,7 @@ def check_target(folder: Path, plan: Plan) -> None:
 
 def read_request(folder: Path) -> dict[str, Any] | None:
     """What is unfinished in `folder`: {"what", "settings", "resume"}; None when nothing is, or nobody can tell."""
-    try:
-        found = json.loads((folder / METADATA_FOLDER / UNFINISHED / REQUEST).read_text(encoding="utf-8"))
-        return found if found["version"] == _VERSION and {"what", "settings", "resume"} <= found.keys() else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
+    return read_facts(folder / METADATA_FOLDER / UNFINISHED / REQUEST, _VERSION, {"what", "settings", "resume"})
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from executor.atomic import make_folder, write_file
 from experiments.bench.store import LOCK
 from experiments.lock import hold, holder, now, who
 from experiments.pipeline.intake.request import is_small
-from experiments.pipeline.spark.manifest import damaged_files, manifest_path, read_manifest
+from experiments.pipeline.spark.manifest import damaged_files, manifest_path, read_facts, read_manifest
 from experiments.pipeline.spark.session import Say, Start
 from experiments.pipeline.stages.spec import Pipeline
 from experiments.pipeline.stages.stages import ORDER, Context, Import, Outcome, Stage, error_text
@@ -106,11 +106,7 @@ def _run(stage: Stage, context: Context, state: State) -> Outcome:
 
 def read_state(out: Path) -> State | None:
     """None when no pipeline was ever run in `out`, or nobody can tell."""
-    try:
-        found: State = json.loads(state_file(out).read_text(encoding="utf-8"))
-        return found if found["version"] == VERSION and {"file", "planned", "stages"} <= found.keys() else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
+    return read_facts(state_file(out), VERSION, {"file", "planned", "stages"})
 
 
 def state_file(out: Path) -> Path:
