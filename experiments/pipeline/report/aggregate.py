@@ -19,12 +19,11 @@ from experiments.pipeline.sweep.columns import SAME_UNIT
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TABLES = ("by_variant", "by_query", "by_relations", "errors")
 _RATIOS = ("plan_ms", "costed", "tasks", "cost", "elapsed_ms")
 
 
 def aggregate(spark: SparkSession, folder: Path, baseline: str) -> dict[str, pa.Table]:
-    """The tables of TABLES for the run in `folder`. Rows follow the order of the sweep's plan. Raises PipelineError.
+    """The tables of a report, for the run in `folder`. Rows follow the order of the sweep's plan. Raises PipelineError.
 
     by_variant     a row for each variant; ratios are geometric means over the queries. Sums, medians and the like are over the
                    `compared` queries: those without an error under any variant, but for variants that failed everywhere
@@ -39,7 +38,7 @@ def aggregate(spark: SparkSession, folder: Path, baseline: str) -> dict[str, pa.
         spark.createDataFrame(by_query).createOrReplaceTempView("sweep_by_query")  # so that it is not worked out again
         spark.sql(_COMPARED).createOrReplaceTempView("sweep_compared")
         queries = {"by_variant": _BY_VARIANT, "by_query": _ORDERED, "by_relations": _BY_RELATIONS, "errors": _ERRORS}
-        return {name: spark.sql(queries[name]).toArrow() for name in TABLES}
+        return {name: spark.sql(query).toArrow() for name, query in queries.items()}
 
 
 def _ratio(column: str) -> str:

@@ -39,8 +39,8 @@ def make_figures(tables: dict[str, pa.Table], variants: Sequence[str], baseline:
         _panels("planning_time", by_relations, "plan_ms", shown, "planning time, median (ms)", note),
         _panels("costed", by_relations, "costed", shown, "alternatives costed, median", note),
         _shares("planning_ecdf", by_query, "plan_ms", shown, "planning time (ms)", note),
-        _shares("cost_ratio", by_query, "cost_ratio", shown, "cost of the plan / baseline", note, baseline, "cost"),
-        _shares("elapsed_ratio", by_query, "elapsed_ms_ratio", shown, "elapsed time / baseline", note, baseline, "elapsed_ms"),
+        _shares("cost_ratio", by_query, "cost_ratio", shown, "cost of the plan / baseline", note, baseline),
+        _shares("elapsed_ratio", by_query, "elapsed_ms_ratio", shown, "elapsed time / baseline", note, baseline),
         _shares("q_error", by_query, q_error, shown, what, note),
     ]
     return [figure for figure in made if figure is not None]
@@ -73,15 +73,15 @@ def _panels(name: str, rows: list[Row], column: str, variants: Sequence[str], la
 
 
 def _shares(
-    name: str, rows: list[Row], column: str, variants: Sequence[str], label: str, note: str, baseline: str = "",
-    against: str | None = None,
-) -> Figure | None:  # fmt: skip
+    name: str, rows: list[Row], column: str, variants: Sequence[str], label: str, note: str, baseline: str | None = None
+) -> Figure | None:
     """For each variant, the share of its queries whose figure is at most x, on a logarithmic scale unless all figures are close.
 
     Queries that failed are among those that the share is of, so that a curve ends below 1; of a query with several seeds, the
-    failed ones. With `against`, the figure of the baseline that ratios are to, queries without one are not counted.
+    failed ones. With `baseline`, figures are ratios to its own, and queries without such a one are not counted.
     """
-    counted = {(r["query"], r["data"]) for r in rows if against is None or (r["variant"] == baseline and _positive(r[against]))}
+    own = [r for r in rows if baseline is None or (r["variant"] == baseline and _positive(r[column.removesuffix("_ratio")]))]
+    counted = {(r["query"], r["data"]) for r in own}
     points: list[Row] = []
     for variant in variants:
         mine = [r for r in rows if r["variant"] == variant != baseline and (r["query"], r["data"]) in counted]

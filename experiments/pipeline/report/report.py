@@ -21,7 +21,7 @@ from experiments.pipeline.spark.manifest import finished, write_manifest
 from experiments.pipeline.spark.session import Say, Start, unheard
 from experiments.pipeline.sweep.plan import SweepPlan, read_plan
 from experiments.pipeline.sweep.problems import suggestion
-from experiments.pipeline.sweep.run import progress_of, run_folder, runs
+from experiments.pipeline.sweep.run import check_complete, run_folder, runs
 from memo_viz.page_style import PAGE_STYLE
 from optimizer.errors import CatalogError, PlanscopeError, many
 
@@ -43,7 +43,6 @@ _ON_THE_PAGE = {
 class Report:
     """`made`: by this call. `files` by their path within the folder of the pipeline; `page` shows them."""
 
-    folder: Path
     run: str
     baseline: str
     files: tuple[str, ...]
@@ -51,10 +50,7 @@ class Report:
     page: str = f"{FOLDER}/report.md"
 
 
-def write_report(
-    out: Path, spark: Start, baseline: str | None = None, run: str | None = None,
-    say: Say = unheard,
-) -> Report:  # fmt: skip
+def write_report(out: Path, spark: Start, baseline: str | None = None, run: str | None = None, say: Say = unheard) -> Report:
     """The report of a complete sweep in `out/results`: of the run named, else of the one begun last.
 
     `baseline`: the variant that others are compared with, by default the first. Nothing is done, and `spark` not called, where
@@ -65,26 +61,22 @@ def write_report(
     folder = run_folder(out, run)
     plan = read_plan(folder)
     baseline = _chosen_baseline(plan, baseline)
-    found = progress_of(folder)
-    if not found.complete:
-        raise CatalogError(
-            f"sweep {run} is not complete ({found.done:,} of {found.items:,} items): run it again to go on with it"
-        )
-    target = out / FOLDER
+    check_complete(folder)
     rows = (folder / ROWS).stat()  # of the same results these are the same
     inputs = {"run": run, "results": {ROWS: [rows.st_size, rows.st_mtime_ns]}}
     settings = {"baseline": baseline, "version": _VERSION}
     if (manifest := finished(out, STAGE, inputs, settings)) is not None:
-        return Report(target, run, baseline, tuple(manifest["files"]), made=False)
+        return Report(run, baseline, tuple(manifest["files"]), made=False)
     say(f"report of sweep {run}: {many(plan.size, 'item')}, {many(len(plan.variants), 'variant')}")
     from experiments.pipeline.report.aggregate import aggregate
 
     tables = aggregate(spark(), folder, baseline)
+    target = out / FOLDER
     shutil.rmtree(target, ignore_errors=True)
     files = _write(tables, plan, baseline, run, make_folder(target))
     counts = {name: table.num_rows for name, table in tables.items()}
     write_manifest(out, STAGE, inputs=inputs, settings=settings, counts=counts, files=files)
-    return Report(target, run, baseline, tuple(path.relative_to(out).as_posix() for path in files), made=True)
+    return Report(run, baseline, tuple(path.relative_to(out).as_posix() for path in files), made=True)
 
 
 def _write(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str, folder: Path) -> list[Path]:

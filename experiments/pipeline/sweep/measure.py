@@ -6,7 +6,6 @@ An item is a dict: `item` (its id), `number`, `query`, `sql`, `data`, `digest` (
 
 from __future__ import annotations
 
-import platform
 import socket
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -15,13 +14,12 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-import pyarrow as pa
-
 from executor.execution import actuals, new_counters, reader
 from executor.session import Session
 from experiments.bench.child import untimed
 from experiments.bench.code_version import code_digest
 from experiments.bench.experiment import Item, Row
+from experiments.pipeline.spark.manifest import versions
 from experiments.pipeline.sweep.columns import SCHEMA as SCHEMA
 from experiments.pipeline.sweep.columns import setting_columns
 from experiments.pipeline.sweep.plan_shape import plan_shape
@@ -112,15 +110,7 @@ def row(item: Item, measured: Row) -> Row:
 
 @cache
 def _provenance() -> Row:
-    from experiments.cli import version
-
-    return {
-        "host": socket.gethostname(),
-        "planscope": version(),
-        "code": code_digest(),
-        "python": platform.python_version(),
-        "pyarrow": pa.__version__,
-    }
+    return {"host": socket.gethostname(), "code": code_digest(), **versions()}
 
 
 def _plan_columns(query: OptimizedQuery) -> dict[str, Any]:

@@ -27,11 +27,11 @@ class Problems:
         if entry not in (known for _, known in self._found):
             self._found.append((line or 0, entry))
 
-    def unknown_keys(self, given: Collection[str], known: Collection[str], table: str, number: int = 0) -> None:
+    def unknown_keys(self, given: Collection[str], known: Collection[str], table: str) -> None:
         """Note every key of `given` that is not `known`."""
         for key in given:
             if key not in known:
-                self.add(f"there is no {key} here; {suggestion(key, known)}", table, key, number=number)
+                self.add(f"there is no {key} here; {suggestion(key, known)}", table, key)
 
     def __len__(self) -> int:
         return len(self._found)

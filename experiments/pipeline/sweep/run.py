@@ -107,7 +107,13 @@ def progress_of(folder: Path) -> Progress:
 
 def read_results(folder: Path) -> pa.Table:
     """All rows of a complete run in the order of its plan. Raises CatalogError for a run that is not complete."""
-    progress = progress_of(folder)
-    if not progress.complete:
-        raise CatalogError(f"the sweep in {folder} is not complete: {progress.done} of {progress.items} items; run it again")
+    check_complete(folder)
     return Store(folder).rows()
+
+
+def check_complete(folder: Path) -> None:
+    """Raises CatalogError for a run that is not complete."""
+    found = progress_of(folder)
+    if not found.complete:
+        done = f"{found.done:,} of {found.items:,} items"
+        raise CatalogError(f"the sweep in {folder} is not complete: {done}; run it again to go on with it")
