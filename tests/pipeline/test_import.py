@@ -259,7 +259,7 @@ def test_damaged_and_differing_files_are_named(importer, tmp_path):
     pq.write_table(good.rename_columns(["a", "c"]), source / "1.parquet")
     with pytest.raises(PipelineError, match=r'0\.parquet has a column "b", .*1\.parquet has none'):
         importer(source, tables=("t",), name="drift")
-    folder, _ = importer(source, tables=("t",), name="merged", merge=True)
+    folder, _ = importer(source, tables=("t",), name="merged", merge_schema=True)
     merged = rows(folder, "t")
     assert merged[0] == {"a": 0, "b": "0", "c": None} and merged[-1] == {"a": 4999, "b": None, "c": "4999"}
 

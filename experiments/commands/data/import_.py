@@ -41,7 +41,7 @@ from experiments.commands.spark_options import spark_options
     show_default=True,
     help="Rows whose foreign key refers to no row; kept, the foreign key is not declared.",
 )
-@click.option("--merge-schema", "merge", is_flag=True, help="Files of a table may lack columns of others: NULL there.")
+@click.option("--merge-schema", is_flag=True, help="Files of a table may lack columns of others: NULL there.")
 @click.option("--jars", multiple=True, type=click.Path(path_type=Path), metavar="FILE.jar", help="A JDBC driver (repeatable).")
 @spark_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")

@@ -9,13 +9,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from experiments.pipeline.intake.opened import Opened, batches, union
-from experiments.pipeline.intake.values import converted, literal, possible, quoted, trimmed, type_of
+from experiments.pipeline.intake.values import NO_TEXT, converted, literal, possible, quoted, trimmed, type_of
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import type_name
 from optimizer.catalog.declarations import ColumnDeclaration
-
-_NOT_TEXT = "bytes that are no text in this encoding"
-_MISSING = "NULL, which is forbidden here"
 
 
 def inferred(tables: Mapping[str, tuple[Sequence[Opened], Sequence[str]]]) -> dict[str, dict[str, DataType]]:
@@ -61,9 +58,9 @@ def checked(file: Opened, targets: Sequence[ColumnDeclaration]) -> DataFrame:
         record.append(f"{shown} AS {quoted(target.name)}")
         conditions = [(f"v{i} IS NOT NULL AND c{i} IS NULL", f"not a {type_name(target.type)}")]
         if (file.marked and type is None) or (type is not None and pa.types.is_string(type)):
-            conditions.insert(0, (f"contains(v{i}, '\ufffd')" if type is None else f"NOT is_valid_utf8(v{i})", _NOT_TEXT))
+            conditions.insert(0, (f"contains(v{i}, '\ufffd')" if type is None else f"NOT is_valid_utf8(v{i})", NO_TEXT))
         if target.not_null:
-            conditions.append((f"c{i} IS NULL", _MISSING))
+            conditions.append((f"c{i} IS NULL", "NULL, which is forbidden here"))
         for condition, reason in conditions:
             told = f"{literal(reason)} AS reason, {literal(target.name)} AS column, {shown} AS value"
             faults.append(f"WHEN {condition} THEN struct({told})")

@@ -16,13 +16,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from experiments.pipeline.intake.opened import Opened, numbered, union
-from experiments.pipeline.intake.values import FLOAT, NESTED, TIMES, literal, possible, trimmed
+from experiments.pipeline.intake.values import FLOAT, NESTED, NO_TEXT, TIMES, literal, possible, trimmed
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.paths import reader, to_read
 
 _BLANK = " \t\r\n\ufeff"
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_NO_TEXT = "bytes that are no text in this encoding"
 _MARK = 20201119  # after a record: nothing else may be there
 
 
@@ -41,10 +40,10 @@ def json_records(spark: SparkSession, label: str, path: str) -> DataFrame:
         case _:
             return lines
     whole = _text(spark, path, whole=True)
-    unfit = F.when(~F.is_valid_utf8("value"), _NO_TEXT).otherwise(_unfit(F.col("value")))
+    unfit = F.when(~F.is_valid_utf8("value"), NO_TEXT).otherwise(_unfit(F.col("value")))
     texts = whole.select(_marked(_joined(F.col("value"))).alias("all"), unfit.alias("unfit"))
     try:
-        fine = texts.select(F.coalesce(F.try_variant_get("all", "$[1]", "int") == _MARK, F.lit(False)), "unfit").head()
+        fine = texts.select(F.try_variant_get("all", "$[1]", "int").eqNullSafe(_MARK), "unfit").head()
     except Exception as error:
         if "VARIANT_SIZE_LIMIT" in str(error) or "VARIANT_CONSTRUCTOR_SIZE_LIMIT" in str(error):
             raise PipelineError(f"{label} is one value of more than 128 MB; write its records one a line") from error
@@ -121,12 +120,11 @@ def _joined(text: Column) -> Column:
 
 def _reason(text: Column, record: Column) -> Column:
     """Why a line is no record; NULL when it is one."""
-    alone = (F.try_variant_get(record, "$[1]", "int") == _MARK) & F.try_variant_get(record, "$[2]", "variant").isNull()
-    alone = F.coalesce(alone, F.lit(False))
+    alone = F.try_variant_get(record, "$[1]", "int").eqNullSafe(_MARK) & F.try_variant_get(record, "$[2]", "variant").isNull()
     keys = F.map_keys(F.from_json(text, "map<string,string>", {"allowSingleQuotes": "false"}))
     twice = F.coalesce(F.size(keys) > F.size(F.array_distinct(keys)), F.lit(False))
     return (
-        F.when(~F.is_valid_utf8(text), _NO_TEXT)
+        F.when(~F.is_valid_utf8(text), NO_TEXT)
         .when(alone & (F.left(text, F.lit(1)) != "{"), "not a JSON object")
         .when(alone, _unfit(text))
         .when(twice, "a key is there twice")

@@ -48,7 +48,7 @@ _OPTIONS = {
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
     """The command line's words. `folder`: or a URI. `on_reject`: "keep" rejected rows aside, or "fail"; `on_dangling`: "keep"
-    rows that refer to no row and leave the foreign key undeclared, or "reject" them; `merge`: files of a table may differ."""
+    rows that refer to no row and leave the key undeclared, or "reject" them; `merge_schema`: files of a table may differ."""
 
     sources: tuple[str, ...]
     folder: Path | str
@@ -58,7 +58,7 @@ class ImportRequest:
     options: dict[str, str] = field(default_factory=dict)
     on_reject: str = "keep"
     on_dangling: str = "keep"
-    merge: bool = False
+    merge_schema: bool = False
     jars: tuple[Path, ...] = ()
 
 
@@ -113,7 +113,7 @@ def planned(request: ImportRequest) -> Plan:
         "sources": [] if found.tables[0].files else list(request.sources),
         "on_reject": request.on_reject,
         "on_dangling": request.on_dangling,
-        "merge": request.merge,
+        "merge": request.merge_schema,
     }
     return Plan(found, declared, read_inputs(found), settings)
 

@@ -21,8 +21,8 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from experiments.pipeline.spark.errors import PipelineError
+from optimizer.catalog.dataset import SCHEMA_FILE
 
-SCHEMA_FILE = "schema.sql"
 ENDINGS = {
     "csv": (".csv", ".tsv"),
     "json": (".json", ".jsonl", ".ndjson"),

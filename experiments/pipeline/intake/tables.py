@@ -35,6 +35,7 @@ from experiments.pipeline.spark.paths import reader, to_read
 from experiments.pipeline.spark.publish import WORK
 from experiments.pipeline.spark.session import Say
 from memo_viz.text import clean
+from optimizer.catalog.dataset import SCHEMA_FILE
 from optimizer.catalog.findings import Findings
 from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER
@@ -114,7 +115,7 @@ class Tables:
                     raise
 
     def _made(self, tables: list[Source]) -> tuple[Facts, list[Path]]:
-        merge, wanted = self.request.merge, {one.name: self.plan.declared.get(one.name.lower()) for one in tables}
+        merge, wanted = self.request.merge_schema, {one.name: self.plan.declared.get(one.name.lower()) for one in tables}
         opened = self._open(tables)
         texts = _of_all(opened, lambda name: undeclared(name, opened[name], wanted[name], merge))
         types = inferred({name: (opened[name], texts[name]) for name in texts})
@@ -137,7 +138,7 @@ class Tables:
         self._refuse_rejects(made)
         for name, table_declared in declared.items():
             table_declared.leave_out(broken[name])
-        write_file(self.inside / "schema.sql", schema_sql(list(declared.values())))
+        write_file(self.inside / SCHEMA_FILE, schema_sql(list(declared.values())))
         for name, found in made.items():
             found |= {"dropped": resolved[name].dropped, "left_out": declared[name].left_out}
         self._remember(declared)

@@ -15,6 +15,7 @@ from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import FALSE_TEXTS, TRUE_TEXTS, is_float, is_integer, is_numeric, is_opaque
 from optimizer.catalog.types import canonical_type, type_family
 
+NO_TEXT = "bytes that are no text in this encoding"
 _BLANK = r"' \t\r\n'"
 _INTEGER = "^[+-]?[0-9]+$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"

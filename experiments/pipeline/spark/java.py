@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -89,7 +90,7 @@ def _shim(java: Path) -> Path:
     """A Java home whose `bin/java` runs `java` without the option; made in the cache folder unless it is there already."""
     home = cache_folder() / "java-runtime"
     script = home / "bin" / "java"
-    text = _SHIM.replace("{java}", "'" + str(java).replace("'", "'\\''") + "'")
+    text = _SHIM.replace("{java}", shlex.quote(str(java)))
     with contextlib.suppress(OSError):
         if script.read_text("utf-8") == text and os.access(script, os.X_OK):
             return home

@@ -102,7 +102,7 @@ class Import(Stage):
         return Outcome(made.made, text, self.into)
 
     def request(self, out: Path) -> ImportRequest:
-        words = {{"merge_schema": "merge"}.get(name, name): value for name, value in self.words.items() if name != "into"}
+        words = {name: value for name, value in self.words.items() if name != "into"}
         words["sources"] = tuple(source if "://" in source else str(self.path(source)) for source in words.get("sources", ()))
         words["options"] = {name: str(value) for name, value in words.get("options", {}).items()}
         words |= {"tables": tuple(words.get("tables", ())), "jars": tuple(map(self.path, words.get("jars", ())))}
