@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from experiments.pipeline.spark.errors import PipelineError
 from optimizer.catalog.declarations import ColumnDeclaration, ForeignKeyDeclaration, TableDeclaration
@@ -18,14 +17,10 @@ class Declared(TableDeclaration):
 
     left_out: list[str] = field(default_factory=list)
 
-    def leave_out(self, dangling: Sequence[Mapping[str, Any]]) -> None:
+    def leave_out(self, broken: Mapping[str, str]) -> None:
         """Foreign keys that rows break, as `keys.check_constraints` tells of them."""
-        broken = [one["key"] for one in dangling]
         self.foreign_keys = [key for key in self.foreign_keys if reference_text(key) not in broken]
-        for one in dangling:
-            self.left_out.append(
-                f"foreign key {one['key']}: {many(one['rows'], 'row')} without a row to refer to, first {one['first']}"
-            )
+        self.left_out += [f"foreign key {key}: {reason}" for key, reason in broken.items()]
 
 
 def declared_tables(

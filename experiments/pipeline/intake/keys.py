@@ -16,17 +16,18 @@ from pyspark.sql import functions as F
 
 from experiments.pipeline.intake.declared import Declared, reference_text
 from experiments.pipeline.intake.opened import SMALL
-from experiments.pipeline.intake.raw import Facts, RawTable
+from experiments.pipeline.intake.raw import RawTable
 from experiments.pipeline.spark.errors import translated
 from experiments.pipeline.spark.keys import dangling, repeated, with_values
 from experiments.pipeline.spark.paths import reader, to_read
 from experiments.pipeline.spark.session import Say
+from optimizer.errors import many
 
 
 def check_constraints(
     tables: Mapping[str, Declared], raw: Mapping[str, RawTable], reject_dangling: bool, say: Say
-) -> dict[str, list[Facts]]:
-    """Removes the rows that break keys. By table, foreign keys that are left broken: {"key", "rows", "first"}.
+) -> dict[str, dict[str, str]]:
+    """Removes the rows that break keys. By table and foreign key (`reference_text`), what is said of rows that still break it.
 
     Keys come first. Then foreign keys: rows that refer to no row are counted or, if so wished, removed; since other rows may
     have referred to those, that goes on until no foreign key loses a row.
@@ -39,9 +40,9 @@ def check_constraints(
             with translated(f"checking key ({', '.join(key)}) of {name}"):
                 if (rows := duplicates(raw[name], key)) is not None:
                     raw[name].remove(rows, "a row before it has the same key", key)
-    lost, found = True, dict[str, list[Facts]]()
+    lost, found = True, dict[str, dict[str, str]]()
     while lost:
-        lost, found = False, {name: [] for name in tables}
+        lost, found = False, {name: {} for name in tables}
         for name, table in tables.items():
             for one in table.foreign_keys:
                 say(f"{name}: checking foreign key {reference_text(one)}")
@@ -49,8 +50,8 @@ def check_constraints(
                     rows = orphans(raw[name], one.columns, raw[one.table], one.referenced)
                     if rows is not None and reject_dangling:
                         lost |= raw[name].remove(rows, f"refers to no row of {one.table}", one.columns) > 0
-                    elif rows is not None and (told := _told(raw[name], rows))["rows"]:
-                        found[name].append({"key": reference_text(one), **told})
+                    elif rows is not None and (told := _told(raw[name], rows)):
+                        found[name][reference_text(one)] = told
     return found
 
 
@@ -70,10 +71,10 @@ def orphans(child: RawTable, columns: Sequence[str], parent: RawTable, reference
     return dangling(_rows(child, columns), _key_names(columns), _rows(parent, referenced).select(*_key_names(referenced)))
 
 
-def _told(table: RawTable, rows: DataFrame) -> Facts:
-    """{"rows", "first"}: how many rows, and where the first one is."""
+def _told(table: RawTable, rows: DataFrame) -> str:
+    """How many rows these are, and where the first one is; "" without any."""
     count, first = rows.agg(F.count(F.lit(1)), F.min(F.struct("part", "place"))).collect()[0]
-    return {"rows": count, "first": table.row(*first) if count else None}
+    return f"{many(count, 'row')} without a row to refer to, first {table.row(*first)}" if count else ""
 
 
 def _is_kept(*sides: tuple[RawTable, Sequence[str]]) -> bool:

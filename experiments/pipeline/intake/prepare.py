@@ -9,6 +9,8 @@ A file with a colon in its path, which Hadoop takes for a URI, gets a link witho
 from __future__ import annotations
 
 import codecs
+import io
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -115,11 +117,11 @@ def _to_parquet(source: Path, target: Path) -> None:
 
 
 def _to_utf8(source: Path, target: Path, encoding: str) -> None:
-    decoder = codecs.getincrementaldecoder(encoding)("planscope_mark")
-    with pa.input_stream(str(source)) as file, target.open("wb") as written:
-        while data := file.read(_BLOCK):
-            written.write(decoder.decode(data).encode("utf-8", "surrogateescape"))
-        written.write(decoder.decode(b"", final=True).encode("utf-8", "surrogateescape"))
+    with (
+        io.TextIOWrapper(pa.input_stream(str(source)), encoding, "planscope_mark", newline="") as text,
+        target.open("w", encoding="utf-8", errors="surrogateescape", newline="") as written,
+    ):
+        shutil.copyfileobj(text, written, _BLOCK)
 
 
 def _mark(error: UnicodeError) -> tuple[str, int]:

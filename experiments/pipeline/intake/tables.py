@@ -130,7 +130,7 @@ class Tables:
             raise PipelineError("files changed while they were imported; import them again into a new folder")
         declared = declared_tables({name: one.columns for name, one in resolved.items()}, self.plan.declared)
         rejected = self.request.on_dangling == "reject"
-        broken = self._once("keys", lambda: check_constraints(declared, raw, rejected, self.say))
+        broken = self._once("broken", lambda: check_constraints(declared, raw, rejected, self.say))
         made, rejects = dict[str, Facts](), self.inside / METADATA_FOLDER / "rejected"
         for name, one in raw.items():
             made[name] = self._once(f"made-{self.numbers[name]}", partial(one.finish, self.inside / name, rejects / name))
