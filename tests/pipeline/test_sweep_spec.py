@@ -125,8 +125,11 @@ CHAIN = '[sweep]\nqueries = ["chain/4"]\n'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[sweep]\nqueries = []", "spec.toml, line 2: [sweep] queries: queries is a list of queries, not []"),
-        ("[sweep]\nrepeats = 1", "spec.toml, line 1: [sweep]: there are no queries"),
+        (
+            "[sweep]\nqueries = []",
+            'spec.toml, line 2: [sweep] queries: queries is a list of queries, such as ["chain/4..9"], not []',
+        ),
+        ("[sweep]\nrepeats = 1", "spec.toml, line 1: [sweep]: queries is missing: it is a list of queries"),
         (CHAIN + "repeets = 1", 'line 3: [sweep] repeets: there is no repeets here; did you mean "repeats"?'),
         (CHAIN + "repeats = 0", "line 3: [sweep] repeats: repeats is a whole number from 1 up, not 0"),
         (CHAIN + "execute = 1", "execute is true or false, not 1"),

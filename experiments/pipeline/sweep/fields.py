@@ -74,7 +74,9 @@ FIELDS: dict[str, dict[str, Field]] = {
         "joint": Field('lists of columns by table, {orders = [["customer", "day"]]}', _is_joint),
     },
     "sweep": {
-        "queries": Field("a list of queries", lambda value: isinstance(value, list) and len(value) > 0),
+        "queries": Field(
+            'a list of queries, such as ["chain/4..9"]', lambda value: isinstance(value, list) and bool(value), True
+        ),
         "data": Field("a dataset, or a table of workload = dataset", _is_data),
         "settings": TABLE,
         "variants": Field("a list of tables", partial(_are, dict)),

@@ -48,10 +48,8 @@ class SweepSpec(How):
     @classmethod
     def from_table(cls, table: Mapping[str, Any], base: Path, problems: Problems) -> SweepSpec | None:
         """From the table `[sweep]` of a TOML file; None when keys are missing, unknown or of another type (see `problems`)."""
-        if "queries" not in table:
-            problems.add('there are no queries: write queries = ["chain/4..9"]', "sweep")
         words = read_words(table, "sweep", problems)
-        return None if words is None or "queries" not in table else cls(**words, base=base, places=problems.places)
+        return None if words is None else cls(**words, base=base, places=problems.places)
 
 
 def plan_sweep(
