@@ -63,7 +63,7 @@ def _frame(spark: SparkSession, pieces: Sequence[Piece]) -> DataFrame:
     from pyspark.sql import functions as f
 
     def sketched(number: int) -> pa.StructArray:
-        return pa.array([dict(zip(_ROW.names, row, strict=True)) for row in _rows_of(number, pieces[number])], _ROW)
+        return pa.array(list(_rows_of(number, pieces[number])), _ROW)
 
     def together(columns: pa.Array, number: pa.Array, content: pa.Array) -> bytes:
         return _merged(columns[0].as_py(), number.to_pylist(), content.to_pylist())

@@ -1,14 +1,4 @@
-"""The figures of a report.
-
-    planning_time   median milliseconds of planning by number of base tables, a panel for each workload
-    costed          the same for alternatives costed
-    planning_ecdf   share of queries planned within a time, of all: those that failed too
-    cost_ratio      share of queries whose plan costs at most so many times what it costs with the baseline
-    elapsed_ratio   share of queries that run at most so many times as long as with the baseline
-    q_error         share of queries whose estimate is off by at most a factor
-
-A figure without anything to show is not made.
-"""
+"""The figures of a report; docs/pipeline.md says what each shows. One without anything to show is not made."""
 
 from __future__ import annotations
 
