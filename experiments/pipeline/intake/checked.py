@@ -18,8 +18,7 @@ from optimizer.catalog.declarations import ColumnDeclaration
 def inferred(tables: Mapping[str, tuple[Sequence[Opened], Sequence[str]]]) -> dict[str, dict[str, DataType]]:
     """By table, the type that all texts of each of the named columns of its files have. Looks at every value that was not looked
     at when its file was opened, of all tables in one query."""
-    columns = [(table, name) for table, (_, names) in tables.items() for name in names]
-    number = {column: i for i, column in enumerate(columns)}
+    number = {column: i for i, column in enumerate((table, name) for table, (_, names) in tables.items() for name in names)}
     found: list[tuple[int, int | None]] = []
     frames: list[DataFrame] = []
     for table, (files, names) in tables.items():
@@ -37,10 +36,7 @@ def inferred(tables: Mapping[str, tuple[Sequence[Opened], Sequence[str]]]) -> di
     for i, mask in found:
         if mask is not None:
             masks[i] = masks.get(i, -1) & mask
-    types: dict[str, dict[str, DataType]] = {table: {} for table in tables}
-    for i, (table, name) in enumerate(columns):
-        types[table][name] = type_of(masks.get(i))
-    return types
+    return {table: {name: type_of(masks.get(number[table, name])) for name in names} for table, (_, names) in tables.items()}
 
 
 def checked(file: Opened, targets: Sequence[ColumnDeclaration]) -> DataFrame:

@@ -268,12 +268,12 @@ class CsvFiles:
 
 def _break(path: str) -> str | None:
     """How all lines end, also in quotes; None where they differ."""
-    cr, lf, both, last = 0, 0, 0, b""
+    seen = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("latin-1")(), translate=False)
     with suppress(OSError), pa.input_stream(path) as file:
         while block := file.read(1 << 20):
-            cr, lf, both = cr + block.count(b"\r"), lf + block.count(b"\n"), both + (last + block).count(b"\r\n")
-            last = block[-1:]
-    return "\n" if not cr else "\r" if not lf else "\r\n" if cr == lf == both else None
+            seen.decode(block)
+    seen.decode(b"", final=True)
+    return None if isinstance(seen.newlines, tuple) else seen.newlines or "\n"
 
 
 def _one(option: str, text: str) -> str:
