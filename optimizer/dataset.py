@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from optimizer.catalog.dataset import read_dataset
+from optimizer.catalog.dataset import declarations_text, read_dataset
 from optimizer.catalog.declarations import TableDeclaration
 from optimizer.catalog.table import Catalog
 from optimizer.sql.schema import parse_schema
@@ -22,4 +22,4 @@ def open_dataset(folder: Path | str, name: str | None = None, as_declared: bool 
 
 def read_declarations(files: Sequence[Path]) -> list[TableDeclaration]:
     """The tables that SQL files of CREATE TABLE and ALTER TABLE declare, read as one text. Raises CatalogError."""
-    return parse_schema("\n".join(file.read_text(encoding="utf-8") for file in files), files[0])
+    return parse_schema("\n".join(map(declarations_text, files)), files[0])

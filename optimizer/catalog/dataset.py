@@ -81,15 +81,17 @@ def read_dataset(folder: Path, parse_schema: ParseSchema, name: str | None = Non
 
 def _declarations(folder: Path, parse_schema: ParseSchema) -> list[TableDeclaration]:
     path = folder / SCHEMA_FILE
-    if not path.exists():
-        return []
+    return parse_schema(declarations_text(path), path) if path.exists() else []
+
+
+def declarations_text(path: Path) -> str:
+    """The text of a file of declarations. Raises CatalogError."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise CatalogError(f"{path} is not UTF-8 text") from error
     except OSError as error:
         raise CatalogError(f"cannot read {path}: {error.strerror}") from error
-    return parse_schema(text, path)
 
 
 def _check_declared_tables(declarations: Mapping[str, TableDeclaration], found: list[TableFiles]) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from experiments.pipeline.intake.opened import PLACE_BITS, SMALL, Opened, Read, check_distinct, numbered, union
@@ -77,15 +77,12 @@ class CsvFiles:
         lines = union([self._lines(path).select(F.lit(label).alias("file"), "*") for label, path in files.items()])
         looked = lines.select("file", "value", odd.alias("odd"), _AT().alias("id")).where("value <> ''")
         place = F.when(F.trim("value") != "", F.col("id"))
-
-        def has(text: str) -> Column:
-            return F.contains("value", F.lit(text))
-
+        nul, quotes = (F.bool_or(F.contains("value", F.lit(text))) for text in ("\0", self.quote))
         found = looked.groupBy("file").agg(
             (F.max("odd") == 1).alias("over"),
             (F.sum("odd") % 2 == 1).alias("open"),
             F.bool_or(~F.is_valid_utf8("value")).alias("marked"),
-            (F.bool_or(has("\0")) & F.bool_or(has(self.quote))).alias("nul"),
+            (nul & quotes).alias("nul"),
             F.min_by("value", place).alias("first"),
             F.min(place).bitwiseAND((1 << PLACE_BITS) - 1).alias("at"),
             F.max_by("value", "id").alias("last"),

@@ -48,13 +48,9 @@ def json_records(spark: SparkSession, label: str, path: str) -> DataFrame:
         if "VARIANT_SIZE_LIMIT" in str(error) or "VARIANT_CONSTRUCTOR_SIZE_LIMIT" in str(error):
             raise PipelineError(f"{label} is one value of more than 128 MB; write its records one a line") from error
         raise
-    if fine is not None and fine[1]:
-        raise PipelineError(f"{label} has {fine[1]}\nrecords one a line are checked one by one")
-    if fine is not None and not fine[0]:
-        raise PipelineError(
-            f"{label} is no JSON: cut off, more after its array, or a key twice in a record\n"
-            "records one a line are checked one by one"
-        )
+    if fine is not None and (fine[1] or not fine[0]):
+        wrong = f"has {fine[1]}" if fine[1] else "is no JSON: cut off, more after its array, or a key twice in a record"
+        raise PipelineError(f"{label} {wrong}\nrecords one a line are checked one by one")
     return texts.select(F.explode(F.try_variant_get("all", "$[0]", "array<variant>"))).select(F.to_json("col").alias("value"))
 
 

@@ -95,12 +95,7 @@ def planned(request: ImportRequest) -> Plan:
     """Raises PipelineError or CatalogError for whatever is missing or contradictory; reads no data."""
     found = _found(request)
     schema, names = found.schema, [table.name for table in found.tables]
-    try:
-        declared = {one.name.lower(): one for one in read_declarations([schema])} if schema is not None else {}
-    except OSError as error:
-        raise PipelineError(f"cannot read {schema}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise PipelineError(f"{schema} is not UTF-8 text") from error
+    declared = {one.name.lower(): one for one in read_declarations([schema])} if schema is not None else {}
     if declared and not any(name.lower() in declared for name in names):
         raise PipelineError(
             f"{schema} declares none of the tables to import ({', '.join(names[:5])})\n{near(names[0], sorted(declared))}"

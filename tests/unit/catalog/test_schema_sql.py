@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from optimizer.catalog.table import Catalog, ForeignKey
-from optimizer.dataset import open_dataset
+from optimizer.dataset import open_dataset, read_declarations
 from optimizer.errors import CatalogError
 from optimizer.sql.schema import parse_schema
 
@@ -23,6 +23,11 @@ def opened(folder: Path, schema: str) -> Catalog:
     pq.write_table(U, folder / "u.parquet")
     (folder / "schema.sql").write_text(schema)
     return open_dataset(folder)
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "schema.sql").write_text("create table t (a int)", encoding="utf-8-sig")
+    assert [table.name for table in read_declarations([tmp_path / "schema.sql"])] == ["t"]
 
 
 def refuse(folder: Path, schema: str, message: str) -> None:
