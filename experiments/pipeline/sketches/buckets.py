@@ -72,16 +72,14 @@ def _distinct(sketch: ColumnSketch, common: Counts, ends: pa.Array, rows: np.nda
     of_counted, of_sampled = bucket[: len(counted.counts)], bucket[len(counted.counts) :]
     known = np.bincount(of_counted, minlength=len(ends)).astype(float)
     left = np.maximum(rows - np.bincount(of_counted, counted.counts, len(ends)), 0.0)
-    if not len(sampled.counts):
-        others = left
-    else:
-        others = left / _drawn_to_mean(of_sampled, sampled.counts, len(ends))
+    others = left / _drawn_to_mean(of_sampled, sampled.counts, len(ends))
     return known + others * (max(0.0, ndv - len(counted.counts)) / max(float(others.sum()), 1e-9))
 
 
 def _drawn_to_mean(group: np.ndarray, numbers: np.ndarray, groups: int) -> np.ndarray:
-    """The averages of the groups' numbers, nearer to the average of all by the share of their variance that chance explains."""
-    mean, size = float(numbers.mean()), np.bincount(group, minlength=groups)
+    """The averages of the groups' numbers, nearer to the average of all by the share of their variance that chance explains; 1
+    without numbers."""
+    mean, size = float(numbers.mean()) if len(numbers) else 1.0, np.bincount(group, minlength=groups)
     averages = np.where(size > 0, np.bincount(group, numbers, groups) / np.maximum(size, 1), mean)
     within = float(((numbers - averages[group]) ** 2).sum()) / max(1, len(numbers) - int((size > 0).sum()))
     by_chance = (int((size > 0).sum()) - 3) * within

@@ -78,11 +78,8 @@ class DistinctSample:
 
 def sample_of(counts: Counts, hashed: np.ndarray) -> DistinctSample:
     """Of one batch; `hashed`: the hashes of its values."""
-    if len(hashed) > SAMPLE:
-        smallest = np.argpartition(hashed, SAMPLE)[:SAMPLE]
-        smallest = smallest[np.argsort(hashed[smallest])]
-    else:
-        smallest = np.argsort(hashed)
+    smallest = np.argpartition(hashed, SAMPLE)[:SAMPLE] if len(hashed) > SAMPLE else np.arange(len(hashed))
+    smallest = smallest[np.argsort(hashed[smallest])]
     return DistinctSample(hashed[smallest], cut(counts.values.take(pa.array(smallest))), counts.counts[smallest])
 
 
