@@ -25,7 +25,7 @@ from optimizer.joins.graph import joins_of
 from optimizer.joins.set_splits import SetSplits
 from optimizer.joins.set_table import SetTable, Starts
 from optimizer.memo.goal import INFINITY, Goal, Status
-from optimizer.search import group_ways, region_start, region_ways, regions
+from optimizer.search import group_ways, region_start, regions
 from optimizer.search import search as driver
 from optimizer.search.group_ways import GroupWays
 from optimizer.search.region_ways import RegionWays
@@ -368,8 +368,7 @@ MUTATIONS = (
     *bug("a goal under a limit does not explore its group", "S20", (GroupWays, "ready", explores_without_a_limit), ON_DEMAND),
     *bug("a goal is settled before its group is explored", "S20", (GroupOptimized, "_explores", instead(nothing)),
         INTERLEAVED),
-    *bug("an enforcer is fed by the goal that it serves", "S21", (group_ways, "enforcing", fed_by_themselves), RULES),
-    *bug("an enforcer of a set is fed by the goal that it serves", "S21", (region_ways, "enforcing", fed_by_themselves), TASKS,
+    *bug("an enforcer is fed by the goal that it serves", "S21", (group_ways, "enforcing", fed_by_themselves), RULES, TASKS,
         TABLE),
     *bug("the bound of groups is too high", "S14, §1.5", (ArrowCost, "lower_bound", times(1.3)), RULES),
     *bug("the bound of sets of relations is too high", "S14, §1.5", (region_start, "set_bound", too_high(1.3)), TASKS),
