@@ -107,17 +107,17 @@ def map_down(root: Node, state: S, visit: Callable[[Node, S], Node | tuple[Tree,
     return built[0]
 
 
-def map_everywhere(root: Tree, change: Callable[[Tree], Tree]) -> Tree:
+def map_everywhere(root: Tree, change: Callable[[Tree], Tree], done: dict[int, Tree] | None = None) -> Tree:
     """As `map_tree`, also in the trees of subqueries, which come before the operators that they stand in. One that stands in two
-    places stays one."""
-    done: dict[int, Tree] = {}
+    places stays one: `done` has them by the ids of the trees that they were."""
+    made = {} if done is None else done
 
     def inside(part: Scalar) -> Scalar | None:
         if not isinstance(part, Subquery):
             return None
-        known = done.get(id(part.tree))
+        known = made.get(id(part.tree))
         if known is None:
-            known = done[id(part.tree)] = map_tree(part.tree, one)
+            known = made[id(part.tree)] = map_everywhere(part.tree, change, made)
         return None if known is part.tree else part.with_tree(known)
 
     def one(tree: Tree) -> Tree:

@@ -211,7 +211,7 @@ class Query:
     def planned(self, tree: Tree) -> PlanNode:
         """Some implementation of each operator, and a sort wherever one asks for an order."""
         context = RuleContext(self.plans.columns, Settings())
-        if isinstance(tree.op, Scan) and self.rng.random() < 0.5:
+        if isinstance(tree.op, Scan) and self.rng.random() < 0.5 and ScanSplitOuter.pattern.takes(tree.op):
             for split in ScanSplitOuter().apply(tree, context):
                 tree = split
         found: list[tuple[PhysicalOperator, Alternative]] = []
