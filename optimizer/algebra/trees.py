@@ -5,8 +5,8 @@ In a binding some inputs are `Leaf`s: groups of the memo that the rule's pattern
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
 
 from optimizer.algebra.columns import ColumnSet, union
 from optimizer.algebra.flags import APPLY, CHOICE, CROSS_PRODUCT, LIMITED, MARK, OUTER_JOIN, REFERENCE
@@ -42,15 +42,20 @@ class Tree:
         self._outer: ColumnSet | None = None
         self._volatile: bool | None = None
 
-    def _without(self, name: str) -> Iterator[Tree]:
-        """The tree and those below it that do not know this of themselves yet, inputs first. Iterative: a tree may be deeper
-        than Python's stack."""
-        stack: list[Tree] = [self]
+    def _without(self, name: str) -> Iterable[Tree]:
+        """The tree and those below it that do not know this of themselves yet, inputs first."""
+        for below in self.inputs:
+            if getattr(below, name) is None:
+                return self._all_without(name)
+        return (self,)
+
+    def _all_without(self, name: str) -> Iterator[Tree]:
+        """Iterative: a tree may be deeper than Python's stack."""
+        stack: list[Any] = [self]
         while stack:
-            tree = stack[-1]
-            waiting = [i for i in tree.inputs if isinstance(i, Tree) and getattr(i, name) is None]
+            waiting = [below for below in stack[-1].inputs if getattr(below, name) is None]
             if waiting:
-                stack.extend(waiting)
+                stack += waiting
             else:
                 yield stack.pop()
 
@@ -140,6 +145,7 @@ class Leaf:
     inputs: tuple[Node, ...] = ()
     op: None = None
     flags = 0  # what a group holds is not looked at
+    _columns = _flags = _outer = _props = _volatile = 0  # nothing is to be found out
 
     def __init__(self, gid: int, props: LogicalProps, outer: ColumnSet = 0, volatile: bool = False, relations: int = 1) -> None:
         self.gid, self.props, self.outer, self.volatile, self.relations = gid, props, outer, volatile, relations
