@@ -11,7 +11,7 @@ from optimizer.algebra.traits import ANY, Alternative, TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.errors import BoundRefuted
 from optimizer.joins.collect import written_order
-from optimizer.memo.goal import INFINITY, Goal, Implementation, Way
+from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Way
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.rules.enforce.moves import enforcers
@@ -78,7 +78,7 @@ def within_bar(search: SearchContext, goal: Goal, ways: list[Way]) -> tuple[list
     for way in ways:
         if search.cut(goal, way.bound):
             dropped = min(dropped, way.bound)
-            mechanism = "group_bound" if isinstance(way.what, LogicalExpr) else "predicted"
+            mechanism = "group_bound" if isinstance(way.what, LogicalExpr | Split) else "predicted"
             search.counters.pruned[mechanism] += 1
             search.emit_prune(goal, way, mechanism, way.bound)
         else:

@@ -180,7 +180,7 @@ def _ranked_or_picked(binder: ExpressionBinder, name: str, node: Any, ignore_nul
         raise source.error(f"{name} takes an argument", node)
     if name == "ntile":
         source.only(node, "this")
-        buckets = integer_argument(binder, node.this, "the number of buckets")
+        buckets = integer_argument(binder, node.this, name)
         if isinstance(buckets, Literal) and buckets.value is not None and buckets.value <= 0:
             raise source.error("the number of buckets must be above 0", node)
         return WindowCall(name, (buckets,), False, None, False, None, INT64)
@@ -195,11 +195,11 @@ def _ranked_or_picked(binder: ExpressionBinder, name: str, node: Any, ignore_nul
         source.only(node, "this", "offset")
         if node.args.get("offset") is None:
             raise source.error("nth_value takes two arguments", node)
-        args.append(integer_argument(binder, node.args["offset"], "the number of the row"))
+        args.append(integer_argument(binder, node.args["offset"], name))
     else:
         source.only(node, "this", "offset", "default")
         offset = node.args.get("offset")
-        args.append(Literal(1, INT64) if offset is None else integer_argument(binder, offset, "the offset"))
+        args.append(Literal(1, INT64) if offset is None else integer_argument(binder, offset, name))
         if node.args.get("default") is not None:
             default = convert(source, binder.operand(node.args["default"]), scalar.type)
             if not (isinstance(default, Literal) and default.value is None):
