@@ -196,7 +196,7 @@ def _indices(inner: np.ndarray) -> pa.Array:
 def portions(counts: np.ndarray, context: Context) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """All pairs as (outer row, number within the row), in order, at most `pairs` of the tuning at a time. Raises Stopped."""
     size = context.tuning.pairs
-    if counts.dtype == np.bool_:
+    if counts.dtype == np.bool_ or counts.max(initial=0) <= 1:
         rows = np.flatnonzero(counts)
         for start in range(0, len(rows), size):
             context.go_on()
