@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
@@ -12,7 +13,7 @@ from pyarrow import RecordBatch
 from executor.arrow.failures import ScalarError, operator_errors
 from executor.session import Session
 from experiments.bench.child import measured
-from experiments.pipeline.sweep.measure import NAME, measure, row
+from experiments.pipeline.sweep.measure import NAME, _provenance, measure, row
 from experiments.pipeline.sweep.plan_shape import plan_shape
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.algebra.scalars import TRUE
@@ -81,6 +82,20 @@ def test_errors_of_operators_have_their_kinds(shop: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("experiments.pipeline.sweep.measure.reader", full_in_an_expression)
     assert row(item, measured(NAME, item)[0])["error_kind"] == "memory"
+
+
+def test_a_worker_may_have_its_pyspark_from_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = importlib.metadata.version
+
+    def version(name: str) -> str:
+        if name == "pyspark":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return installed(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    _provenance.cache_clear()
+    item = plan_sweep(SweepSpec(["chain/4"]), code="t").items[0]
+    assert row(item, measured(NAME, item)[0])["pyarrow"] == installed("pyarrow")
 
 
 @pytest.mark.parametrize(

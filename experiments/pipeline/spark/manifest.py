@@ -46,7 +46,7 @@ def write_manifest(
         "inputs": inputs,
         "settings": settings,
         "counts": counts,
-        "versions": versions(),
+        "versions": versions("pyarrow", "pyspark"),
         "files": dict(sorted(files.items())),
     }
     make_folder(manifest_path(folder, stage).parent)
@@ -95,11 +95,11 @@ def file_facts(path: Path) -> dict[str, Any]:
         raise PipelineError(f"cannot read {path}: {error.strerror}") from error
 
 
-def versions() -> dict[str, str]:
-    """Of Python and of the packages that results depend on."""
+def versions(*packages: str) -> dict[str, str]:
+    """Of Python, planscope and some packages, which are installed."""
     from experiments.cli import version
 
-    found = {package: importlib.metadata.version(package) for package in ("pyarrow", "pyspark")}
+    found = {package: importlib.metadata.version(package) for package in packages}
     return {"python": platform.python_version(), "planscope": version(), **found}
 
 

@@ -110,7 +110,7 @@ def row(item: Item, measured: Row) -> Row:
 
 @cache
 def _provenance() -> Row:
-    return {"host": socket.gethostname(), "code": code_digest(), **versions()}
+    return {"host": socket.gethostname(), "code": code_digest(), **versions("pyarrow")}
 
 
 def _plan_columns(query: OptimizedQuery) -> dict[str, Any]:
