@@ -99,6 +99,8 @@ def date_trunc(unit: str, value: date | datetime, type: DataType) -> date | date
         start = midnight - timedelta(days=midnight.weekday())
     elif unit in MICROSECONDS:
         start = moment - timedelta(microseconds=microseconds_between(moment, midnight) % MICROSECONDS[unit])
+    elif unit not in MONTHS:
+        raise ExecutionError(f"date_trunc does not know the unit {unit!r}")
     else:
         months = months_since(moment) // MONTHS[unit] * MONTHS[unit]
         if months < 12:

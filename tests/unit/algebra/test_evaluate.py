@@ -340,6 +340,11 @@ def test_date_trunc(unit: str) -> None:
     check(f"date_trunc('{unit}', a)", TS, lambda a: Call("date_trunc", (word, Cast(a, TS, False)), TS), (DATE, recent))
 
 
+def test_date_trunc_names_a_unit_that_it_does_not_know() -> None:
+    with pytest.raises(ExecutionError, match="date_trunc does not know the unit 'fortnight'"):
+        evaluate(Call("date_trunc", (Literal("fortnight", STR), Literal(datetime(2024, 5, 6), TS)), TS), {})
+
+
 def test_date_arithmetic() -> None:
     for months, days, seconds in [(1, 0, 0), (-1, 0, 0), (12, 0, 0), (13, 1, 90000), (0, -90, 0), (-25, 3, -1), (0, 0, 0)]:
         interval = Literal(pa.MonthDayNano([months, days, seconds * 10**9]), pa.month_day_nano_interval())
