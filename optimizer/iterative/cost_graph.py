@@ -55,7 +55,7 @@ class CostGraph:
         removed += [
             way for goal in partly for way in _listed(goal) if any(memo.find(each.group) in united for each in way.inputs)
         ]
-        fallen = self._resting_on({*gone, *whole, *partly})
+        fallen = self._resting_on((*gone, *whole, *partly))  # no set: in the same order each time
         numbers = {way.number for way in removed}
         for below in {below for way in removed for below in way.inputs}:
             self._users[below] = [use for use in self._users[below] if use[1].number not in numbers]
@@ -78,9 +78,10 @@ class CostGraph:
                 self._recost(goal, way)
         self._settle()
 
-    def _resting_on(self, goals: Set[Goal]) -> list[Goal]:
+    def _resting_on(self, goals: Iterable[Goal]) -> list[Goal]:
         """Open goals whose best plans have one of these in them."""
-        pending, found = list(goals), dict.fromkeys(goals)
+        found = dict.fromkeys(goals)
+        pending = list(found)
         while pending:
             goal = pending.pop()
             for user, way in self._users.get(goal, ()):

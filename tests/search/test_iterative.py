@@ -228,6 +228,15 @@ def test_groups_that_turn_out_to_be_one_are_costed_anew() -> None:
     assert replayed == live
 
 
+def test_a_trace_with_merges_is_the_same_each_time(tpch: Catalog) -> None:
+    told = set()
+    for _ in range(3):
+        trace = Trace()
+        assert Optimizer(tpch, Settings(driver="iterative")).optimize(resolve_sql("tpch/q18"), trace).search.merges
+        told.add(repr([{name: value for name, value in event.items() if name not in ("t", "ms")} for event in trace.events]))
+    assert len(told) == 1
+
+
 def costed_from_nothing(search: Search) -> dict[Goal, float]:
     """The best plans of all open goals over what is implemented: every way of each is listed, and costs fall until none does."""
     memo = search.memo
