@@ -54,22 +54,26 @@ class _Side:
         self.equalities: list[ColumnSet] = []
         stack = [root]
         while stack:
-            match node := stack.pop():
-                case Tree(Join(JoinKind.INNER, predicate), inputs):
-                    self.equalities += equalities(predicate)
-                    stack += inputs
-                case Tree(Join(kind), (left, right)) if kind is not JoinKind.FULL:
-                    kept, other = (right, left) if kind is JoinKind.RIGHT else (left, right)
-                    stack.append(kept)
-                    self.relations.append(other.columns & node.columns)
-                case _:
-                    self.relations.append(node.columns)
+            node = stack.pop()
+            op = node.op
+            if not isinstance(op, Join) or op.kind is JoinKind.FULL:
+                self.relations.append(node.columns)
+            elif op.kind is JoinKind.INNER:
+                self.equalities += equalities(op.predicate)
+                stack += node.inputs
+            else:
+                kept, other = node.inputs[::-1] if op.kind is JoinKind.RIGHT else node.inputs
+                self.relations.append(other.columns & node.columns)
+                stack.append(kept)
 
 
 def _missing(here: list[ColumnSet], left: _Side, right: _Side, columns: Columns) -> list[Scalar]:
     """Equalities between relations of both sides that follow from those at the join, `here`, and those below."""
+    below = [*left.equalities, *right.equalities]
+    if len(here) == 1 and not any(here[0] & pair for pair in below):
+        return []
     new = []
-    for members in merge_equivalences([*here, *left.equalities, *right.equalities]):
+    for members in merge_equivalences([*here, *below]):
         if not (members & left.columns and members & right.columns):
             continue
         for a in [members & relation for relation in left.relations if members & relation]:
