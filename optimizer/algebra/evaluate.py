@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from optimizer.algebra.columns import ColumnId
+from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.evaluate_casts import cast
 from optimizer.algebra.evaluate_order import compare_values
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
@@ -57,13 +57,17 @@ def _call(call: Call, row: Row) -> Value:
         return _and_or(name == "or", (evaluate(arg, row) for arg in call.args))
     if name == "coalesce":
         return next((v for v in (evaluate(arg, row) for arg in call.args) if v is not None), None)
-    args = [evaluate(arg, row) for arg in call.args]
-    known = SCALAR_FUNCTIONS[name]
+    return called(name, [evaluate(arg, row) for arg in call.args], call.type)
+
+
+def called(function: str, args: Sequence[Value], type: DataType) -> Value:
+    """The value of a function, other than AND, OR and COALESCE, of these values."""
+    known = SCALAR_FUNCTIONS[function]
     if known.strict and None in args:
         return None
     if known.reference is not None:
-        return known.reference(*args, type=call.type) if known.typed else known.reference(*args)
-    raise AssertionError(f"{name} has no reference semantics")
+        return known.reference(*args, type=type) if known.typed else known.reference(*args)
+    raise AssertionError(f"{function} has no reference semantics")
 
 
 def _and_or(decisive: bool, values: Iterable[Value]) -> Value:

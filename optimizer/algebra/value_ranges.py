@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from optimizer.algebra.columns import ColumnId, DataType
-from optimizer.algebra.evaluate import evaluate
+from optimizer.algebra.evaluate import called
+from optimizer.algebra.evaluate_casts import cast as converted
 from optimizer.algebra.evaluate_dates import FURTHER_PARTS, PARTS
 from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, ColumnRef, Literal, Scalar, WindowCall, is_null_literal
 from optimizer.algebra.types import INT64, integer_range, is_date, is_exact, is_integer, is_timestamp
@@ -107,7 +108,7 @@ def united(a: Range | None, b: Range | None) -> Range | None:
 def _cast(cast: Cast, inner: Range | None) -> Range | None:
     if inner is None or not _has_range(cast.arg.type) or not _has_range(cast.type):
         return _of_type(cast.type) if cast.lenient or not cast.raises else None
-    return _corners(lambda value: Cast(Literal(value, cast.arg.type), cast.type, False), [inner])
+    return _corners(lambda value: converted(value, cast.arg.type, cast.type), [inner])
 
 
 def _call(call: Call, operands: list[Range | None]) -> Range | None:
@@ -122,8 +123,7 @@ def _call(call: Call, operands: list[Range | None]) -> Range | None:
     ranges = [each for each in operands if each is not None]
     if len(ranges) < len(operands):
         return None
-    types = [arg.type for arg in call.args]
-    found = _corners(lambda *values: Call(function, tuple(map(Literal, values, types)), call.type), ranges)
+    found = _corners(lambda *values: called(function, values, call.type), ranges)
     if found is None:
         return None
     if function == "date_add":
@@ -139,10 +139,10 @@ def _a_day_around(moments: Range) -> Range | None:
         return None
 
 
-def _corners(make: Callable[..., Scalar], operands: list[Range]) -> Range | None:
+def _corners(value: Callable[..., Any], operands: list[Range]) -> Range | None:
     """The range of an operation that rises or falls with each operand; None where it raises at a corner."""
     try:
-        values = [evaluate(make(*corner), {}) for corner in product(*operands)]
+        values = [value(*corner) for corner in product(*map(set, operands))]
     except ExecutionError:
         return None
     return None if None in values else Range(min(values), max(values))
@@ -151,6 +151,5 @@ def _corners(make: Callable[..., Scalar], operands: list[Range]) -> Range | None
 def _sum(each: Range, type: DataType, sum: DataType) -> Range | None:
     """Of up to `ROWS.high` values."""
     nothing = each.low * 0
-    rows = Cast(Literal(ROWS.high, INT64), sum, False)
     ends = Range(min(each.low, nothing), max(each.high, nothing))
-    return _corners(lambda end: Call("*", (Cast(Literal(end, type), sum, False), rows), sum), [ends])
+    return _corners(lambda end: called("*", (converted(end, type, sum), converted(ROWS.high, INT64, sum)), sum), [ends])
