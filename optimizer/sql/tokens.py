@@ -37,7 +37,8 @@ _PARENTHESES = types("L_PAREN R_PAREN")
 _CHECKED = types("COMMA ALIAS OVER ON DOT USING WHEN THEN")
 
 _NUMBER = re.compile(r"[^+-]*[eE]\d+(?=[+-])")  # of 1e5-1, which is one token
-_OTHERWISE = re.compile(r"d[iI][vV]|D[iI][vV]|\$|e'|E'|e\d+[+-]|E\d+[+-]|'(?:\s|--.*\n)+'")  # a text without it is cut alike
+# a text without it is cut alike; every branch begins with one character, so that few places are looked at
+_OTHERWISE = re.compile(r"d[iI][vV]\b|D[iI][vV]\b|\$|e'(?<![a-zA-Z_]..)|E'(?<![a-zA-Z_]..)|e\d+[+-]|E\d+[+-]|'(?:\s|--.*\n)+'")
 _LINE_END = re.compile(r"(?s:(?=.*\n))(\s|--.*\n)*")
 _ESCAPE = re.compile(r"''|(?s:\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.)))")
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "u": "\0", "U": "\0"}
@@ -102,16 +103,17 @@ def check_neighbours(source: Source, tokens: list[Any]) -> None:
                     raise _missing(source, token, "an expression")
                 if follows in _JOIN_WORDS or (follows in _LIST_ENDS and not _may_end_with_comma(tokens[:i])):
                     raise _missing(source, after or token, "an expression")
+            case TokenType.DOT:
+                if nothing_before and follows is TokenType.NUMBER:
+                    continue  # .5
+                if before is None or nothing_before or before.token_type in _JOIN_WORDS:
+                    raise _missing(source, token, "a name")
             case TokenType.ALIAS | TokenType.OVER if nothing_before:
                 raise _missing(source, token, "an expression")
             case TokenType.ALIAS | TokenType.OVER if follows in _NO_NAMES:
                 raise _missing(source, after or token, "a name")
             case TokenType.ON if follows in _LIST_ENDS:
                 raise _missing(source, after or token, "a condition")
-            case TokenType.DOT if follows is TokenType.NUMBER and nothing_before:
-                pass  # .5
-            case TokenType.DOT if before is None or nothing_before or before.token_type in _JOIN_WORDS:
-                raise _missing(source, token, "a name")
             case TokenType.USING if follows is TokenType.L_PAREN:
                 names = takewhile(lambda t: t.token_type is not TokenType.R_PAREN, tokens[i:])
                 for dot in (t for t in names if t.token_type is TokenType.DOT):
