@@ -150,13 +150,13 @@ def meet(
     source: Source, operands: Sequence[Operand], what: str, comparing: bool = False, strings_yield: bool = False
 ) -> tuple[list[Scalar], DataType]:
     """All operands converted to the type in which they meet, and that type."""
+    type = operands[0].scalar.type
+    if all(o.scalar.type == type for o in operands) and not (pa.types.is_null(type) or (comparing and type == INTERVAL)):
+        return [o.scalar for o in operands], type
     if comparing and any(o.type == INTERVAL for o in operands):
         operands = [as_microseconds(source, o) if o.type == INTERVAL else o for o in operands]
     if comparing and strings_yield and any(is_decimal(o.type) or is_float(o.type) for o in operands):  # TRUE = 1.0
         operands = [Operand(Cast(o.scalar, INT32, False), o.node) if o.type == BOOL else o for o in operands]
-    type = operands[0].scalar.type
-    if all(o.scalar.type == type for o in operands) and not pa.types.is_null(type):
-        return [o.scalar for o in operands], type
     type = meeting_type(source, operands, what, comparing, strings_yield)
     return [convert(source, o, type) for o in operands], type
 

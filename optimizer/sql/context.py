@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
+from optimizer.algebra.columns import ColumnId, Columns
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import ColumnRef, Literal, OuterRef, Scalar
@@ -195,6 +195,6 @@ class Context:
                 return scalar
         return Literal(None, pa.null()) if known else scalar
 
-    def compute(self, name: str, scalar: Scalar, not_null: ColumnSet) -> ColumnId:
-        """A new column for `scalar` over rows in which the columns `not_null` are never NULL."""
-        return self.columns.new(name, scalar.type, not is_not_null(scalar, not_null)).id
+    def compute(self, name: str, scalar: Scalar) -> ColumnId:
+        """A new column for `scalar`; nullable unless it is never NULL whatever its columns are."""
+        return self.columns.new(name, scalar.type, not is_not_null(scalar, 0)).id

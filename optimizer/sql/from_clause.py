@@ -243,7 +243,7 @@ def _told_apart_columns(context: Context, bound: Bound) -> Bound:
     for place, output in enumerate(bound.outputs):
         if output.id in seen:
             scalar = reference(output.id, context.columns)
-            copies[place] = ProjectItem(context.compute(output.name, scalar, bound.tree.props.not_null), scalar)
+            copies[place] = ProjectItem(context.compute(output.name, scalar), scalar)
             duration = context.duration(output.id, bound.tree)
             if duration is not None:
                 context.durations[copies[place].id] = duration

@@ -79,8 +79,7 @@ class Grouping:
         keys = []
         for key in self._by.keys:
             source = self._context.columns[self._columns[key]]
-            always = tree.props.not_null >> source.id & 1 and all(key in each for each in self._by.sets)
-            shown = self._context.columns.new(source.name, source.type, not always, source.origin)
+            shown = self._context.columns.new(source.name, source.type, True, source.origin)
             self._columns[key] = shown.id
             keys.append(GroupingKey(shown.id, source.id))
         sets = tuple(column_set(self._columns[key] for key in each) for each in self._by.sets)
@@ -95,7 +94,7 @@ class Grouping:
                 self._columns[key] = key.id
                 needed |= key.columns
             else:
-                id = self._context.compute(names.get(key, "key"), key, tree.props.not_null)
+                id = self._context.compute(names.get(key, "key"), key)
                 self._columns[key] = id
                 computed.append(ProjectItem(id, key))
         if not computed:

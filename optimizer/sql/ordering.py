@@ -83,7 +83,7 @@ def order_by_outputs(context: Context, clause: Any, bound: Bound) -> Bound:
             position = _output_named(source, node, bound)
         if position is None:
             scalar = _over_outputs(context, node, outputs)
-            id = context.compute("key", scalar, bound.tree.props.not_null)
+            id = context.compute("key", scalar)
             computed.append(ProjectItem(id, scalar))
         else:
             id = outputs[position].id

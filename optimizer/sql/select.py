@@ -143,7 +143,7 @@ class _Block:
             if isinstance(inner, exp.Alias):
                 source.only(inner, "this", "alias")
                 alias, inner = source.name(inner.args["alias"], label=True), bare(inner.this)
-            if self.unnest is None and (below := _unnest_in(inner)) is not None:
+            if source.unnests and self.unnest is None and (below := _unnest_in(inner)) is not None:
                 self.unnest = self._split(below) if is_split(below) else self._series(below)
                 binder.unnested = (below, self.unnest.value)
             scalar = binder.bind(inner)
@@ -408,7 +408,7 @@ class _Shelf:
         known = self._computed.get(scalar)
         if known is not None and not scalar.volatile:
             return known.id
-        id = self._context.compute(label or short_name(scalar), scalar, self._below.props.not_null)
+        id = self._context.compute(label or short_name(scalar), scalar)
         if known is not None:
             self._passed[id] = ProjectItem(id, scalar)
         else:

@@ -111,15 +111,8 @@ def _combined(context: Context, kind: SetOpKind, all: bool, branches: list[tuple
             raise context.source.error(message, node, "all parts must have the same number of columns")
     types = [_column_type(context, branches, i) for i in range(width)]
     cast = [cast_outputs(context, bound, types) for bound, _ in branches]
-    ids = []
-    for i in range(width):
-        nullable = [not tree.props.not_null >> source[i] & 1 for tree, source in cast]
-        if kind is SetOpKind.UNION:
-            may_be_null = any(nullable)
-        else:
-            may_be_null = nullable[0] if kind is SetOpKind.EXCEPT else nullable[0] and nullable[1]
-        name = context.columns[first.outputs[i].id].name
-        ids.append(context.columns.new(name, types[i], may_be_null).id)
+    columns = context.columns
+    ids = [columns.new(columns[o.id].name, type, True).id for o, type in zip(first.outputs, types, strict=True)]
     operator = SetOp(kind, all, tuple(ids), tuple(source for _, source in cast))
     outputs = tuple(OutputColumn(o.name, id) for o, id in zip(first.outputs, ids, strict=True))
     names: dict[str, int] = {}
@@ -156,12 +149,11 @@ def cast_outputs(context: Context, bound: Bound, types: list[DataType]) -> tuple
         return bound.tree, tuple(c.id for c in columns)
     items: dict[ColumnId, ProjectItem] = {}
     source = []
-    not_null = bound.tree.props.not_null
     for column, type in zip(columns, types, strict=True):
         scalar: Scalar = ColumnRef(column.id, column.type)
         if column.type != type:
             scalar = convert(context.source, Operand(context.bare_null(scalar), None), type)
-        id = column.id if column.type == type else context.compute(column.name, scalar, not_null)
+        id = column.id if column.type == type else context.compute(column.name, scalar)
         items[id] = ProjectItem(id, scalar)
         source.append(id)
     return Tree(Project(tuple(items.values())), (bound.tree,)), tuple(source)

@@ -40,12 +40,14 @@ _RESERVED = frozenset(_RESERVED_WORDS.split())
 
 class Source:
     """The text of one query with its tokens. `now`: when it was read, on the clock of this machine: one time for all of it.
-    `differences`: whether timestamps are subtracted in it."""
+    `differences`: whether timestamps are subtracted in it. `unnests`: whether it may have an unnest, by its words."""
 
-    __slots__ = ("_at", "_tokens", "differences", "now", "sql")
+    __slots__ = ("_at", "_tokens", "differences", "now", "sql", "unnests")
 
     def __init__(self, sql: str, tokens: list[Any]) -> None:
         self.sql, self._tokens, self.now, self.differences = sql, tokens, datetime.now(), False
+        lower = sql.lower()
+        self.unnests = "unnest" in lower or "explode" in lower
         self._at: dict[int, int] = {}  # token number by where it starts; made for the first message
 
     def words(self) -> frozenset[str] | None:

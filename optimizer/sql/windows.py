@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, NEVER_NULL, WINDOW_FUNCTIONS
 from optimizer.algebra.building import passed_all
-from optimizer.algebra.columns import ColumnId, ColumnSet
+from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.flags import WINDOW
 from optimizer.algebra.logical import Project, ProjectItem, Window, WindowItem
 from optimizer.algebra.scalar_trees import parts_of, rewrite, walk
@@ -235,12 +235,11 @@ class Windows:
         self._columns: dict[WindowExpression, ColumnId] = {}
         self._each_use: dict[WindowExpression, list[ColumnId]] = {}  # a volatile one is computed anew for each use
         groups: dict[tuple[tuple[ColumnId, ...], Collation], list[WindowItem]] = {}
-        not_null = tree.props.not_null
         for use in (s for scalar in scalars for s in walk(scalar) if isinstance(s, WindowExpression)):
             if use in self._columns and not use.volatile:
                 continue
-            partition = tuple(sorted({self._key(s, not_null) for s in use.partition if not _constant(s)}))
-            order = self._order(use, partition, not_null)
+            partition = tuple(sorted({self._key(s) for s in use.partition if not _constant(s)}))
+            order = self._order(use, partition)
             call = use.call
             id = context.columns.new(names.get(use, call.function), call.type, call.function not in NEVER_NULL).id
             self._columns[use] = id
@@ -253,17 +252,17 @@ class Windows:
             tree = Tree(Window(partition, order, tuple(items)), (tree,))
         self.tree = tree
 
-    def _key(self, scalar: Scalar, not_null: ColumnSet) -> ColumnId:
+    def _key(self, scalar: Scalar) -> ColumnId:
         """The column of the input, or of the Project over it, that holds what is partitioned or ordered by."""
         if isinstance(scalar, ColumnRef):
             return scalar.id
         id = self._keys.get(scalar)
         if id is None or scalar.volatile:
-            id = self._keys[scalar] = self._context.compute("key", scalar, not_null)
+            id = self._keys[scalar] = self._context.compute("key", scalar)
             self._computed.append(ProjectItem(id, scalar))
         return id
 
-    def _order(self, use: WindowExpression, partition: tuple[ColumnId, ...], not_null: ColumnSet) -> Collation:
+    def _order(self, use: WindowExpression, partition: tuple[ColumnId, ...]) -> Collation:
         """The keys that tell rows of a partition apart; none where the function does not care."""
         frame = use.call.frame
         if frame is None and use.call.function in AGGREGATE_FUNCTIONS:
@@ -272,7 +271,7 @@ class Windows:
         order: dict[ColumnId, SortKey] = {}
         for term in use.order:
             if ranged or not _constant(term.key):
-                id = self._key(term.key, not_null)
+                id = self._key(term.key)
                 if ranged or id not in partition:
                     order.setdefault(id, SortKey(id, term.descending, term.nulls_first))
         return tuple(order.values())
