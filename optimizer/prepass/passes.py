@@ -35,6 +35,8 @@ def downwards(run: Run, root: Tree, rules: RuleTable, repeat: bool = True, deep:
                 if after is not None:
                     place = place or Place(node)
                     result = run.fired(place, after, rules, repeat)
+                else:
+                    result = settled.get(id(node))
                 if result is None:
                     node = node if place is None else place.vertices[-1]
                     if node.inputs:
@@ -50,12 +52,13 @@ def downwards(run: Run, root: Tree, rules: RuleTable, repeat: bool = True, deep:
                 result = run.dag.with_inputs(node, built[first:])
                 del built[first:]
             if run.stopped is None:
-                if result is node:
-                    if repeat or place is None:
-                        settled[id(node)] = node
-                elif deep:
-                    stack.append((result, place or Place(node), False))
-                    continue
+                if result is not node:
+                    run.rebuilt(node, result)
+                    if deep:
+                        stack.append((result, place or Place(node), False))
+                        continue
+                elif repeat or place is None:
+                    settled[id(node)] = node
         if result is None:
             result = node
         if place is not None or result is not node:

@@ -71,6 +71,9 @@ from optimizer.prepass.rules.sort_remove import SortRemove
 from optimizer.prepass.rules.union_flatten import UnionFlatten
 from optimizer.prepass.rules.union_remove_empty import UnionRemoveEmpty
 
+_INTERSECT = PredicateIntersect()
+_AT_JOIN = (JoinPushCondition(), JoinSeparateSides(), ApplyPushCondition(), JoinInferFilter(), JoinInferEquality(), JoinInferOr())
+
 _REWRITES = (
     ConstantFold(),
     BooleanNormalize(),
@@ -82,7 +85,7 @@ _REWRITES = (
     NotNullSimplify(),
     PredicateWeaken(),
     ComparisonUnwrap(),
-    PredicateIntersect(),
+    _INTERSECT,
     EmptyPropagate(),
     OrFactor(),
     FilterMerge(),
@@ -99,13 +102,8 @@ _REWRITES = (
     FilterPushSetOp(),
     FilterPushLimit(),
     FilterPushChoice(),
-    FilterPushScan(),
-    JoinPushCondition(),
-    JoinSeparateSides(),
-    ApplyPushCondition(),
-    JoinInferFilter(),
-    JoinInferEquality(),
-    JoinInferOr(),
+    FilterPushScan((_INTERSECT, *_AT_JOIN)),
+    *_AT_JOIN,
     JoinConnect(),
     ProjectMerge(),
     ProjectMergeAggregate(),

@@ -6,7 +6,7 @@ tree that has settled costs one look at each part that changed.
 
 from __future__ import annotations
 
-from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra.trees import Node, Tree
 from optimizer.errors import InternalError, PlanscopeError
 from optimizer.prepass.compiled import RuleTable, fits
 from optimizer.prepass.dag import Dag
@@ -35,6 +35,7 @@ class Run:
     refused    the rules that do not apply at a vertex, as bits
     settled    vertices in and below which no rule of a part of the present batch applies
     changed    what vertices have become in the present pass; `entered`: when they were first visited in it
+    alike      the rules that see no difference between a vertex made in the present pass and what stood there before, as bits
     stopped    why the present batch asks no more rules
     """
 
@@ -47,6 +48,7 @@ class Run:
         self.settled: dict[int, Node] = {}
         self.changed: dict[int, Node] = {}
         self.entered: dict[int, int] = {}
+        self.alike: dict[int, int] = {}
         self.stopped: Stop | None = None
         self._start = self._stop_at = self._fresh = 0
         self._clear_at = FEW
@@ -67,6 +69,7 @@ class Run:
         self.settled = self._settled.setdefault(index, {})
         self.changed.clear()
         self.entered.clear()
+        self.alike.clear()
 
     def end(self, name: str, passes: int, last: int) -> None:
         """Report on the batch; `last`: the number of firings before its last pass."""
@@ -117,25 +120,21 @@ class Run:
                     raise InternalError(f"rule {rule.name} failed in the pre-pass: {type(error).__name__}: {error}") from error
                 if after is not None:
                     after = self.dag.intern(after)
-                    if not self.dag.same(after, vertex):
-                        firings.append(Firing(rule.name, vertex, after))
-                        if rule.covers:
-                            self._refuse(bit, after)
-                        if spared:
-                            self._spare(spared, vertex, after)
-                        break
-                    after = None  # it made what was there
-                if rule.covers:
-                    self._refuse(bit, vertex)
+                    if self.dag.same(after, vertex):
+                        after = None  # it made what was there
+                if rules.covers:
+                    self.settled[id(after or vertex)] = after or vertex
+                if after is not None:
+                    firings.append(Firing(rule.name, vertex, after))
+                    leaf = not after.inputs and after.op.scalars() == vertex.op.scalars()  # it took what stood over it
+                    self._became(vertex, after, spared if leaf else 0)
+                    if spared and not leaf:
+                        self._spare(spared, vertex, after)
+                    break
             refused |= bit
         if refused != before:
             self.refused[id(vertex)] = refused
         return after
-
-    def _refuse(self, bit: int, root: Tree) -> None:
-        """Note that a rule applies nowhere in a tree."""
-        for node in postorder(root):
-            self.refused[id(node)] = self.refused.get(id(node), 0) | bit
 
     def _spare(self, bits: int, before: Tree, after: Tree) -> None:
         """Note that a rule that did not apply somewhere in `before` does not in `after`, where only leaves have lost columns."""
@@ -153,6 +152,20 @@ class Run:
                     continue
                 refused[id(new)] = refused.get(id(new), 0) | refused.get(id(old), 0) & bits
             alike.add(id(new))
+
+    def _became(self, before: Tree, after: Tree, alike: int) -> None:
+        """Note which rules see no difference between what a vertex is now and what stood there when the pass began."""
+        self.alike[id(after)] = alike & self.alike.get(id(before), -1) & self.alike.get(id(after), -1)
+
+    def rebuilt(self, before: Tree, after: Tree) -> None:
+        """Note that a vertex has other inputs: rules that see no difference in these still do not apply."""
+        bits = -1
+        for old, new in zip(before.inputs, after.inputs, strict=True):
+            if old is not new:
+                bits &= self.alike.get(id(new), 0)
+        self._became(before, after, bits)
+        if bits:
+            self.refused[id(after)] = self.refused.get(id(after), 0) | self.refused.get(id(before), 0) & bits
 
     def enter(self, vertex: Tree, place: Place | None) -> None:
         """Note that a place holds this vertex now; ends the batch if it did before. None: nothing fired there yet."""

@@ -189,7 +189,8 @@ class RewriteRule(Rule):
     by itself, where it stands in the batch's list of rules. `openings`: what one of the operator's scalars has to have for the
     rule to be asked, or something in its tree, as bits of `prepass.openings` and `algebra.flags`; 0: nothing. `covers`: it sees
     to all below the operator that it is asked about: it would do nothing to its result, nor to anything in it, nor in what it
-    left as it was. `spares`: rules that do not come to apply where it does nothing but take columns from leaves.
+    left as it was. `spares`: rules that do not come to apply where it does nothing but take columns from leaves, nor above where
+    it does nothing but put into a leaf the conjuncts that stood over it.
     """
 
     promise = Promise.NORMALIZE

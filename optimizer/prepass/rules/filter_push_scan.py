@@ -20,6 +20,9 @@ class FilterPushScan(RewriteRule):
     name = "filter_push_scan"
     pattern = node(Filter, node(Scan))
 
+    def __init__(self, spares: tuple[RewriteRule, ...] = ()) -> None:
+        self.spares = spares
+
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
             case Tree(Filter(predicate), (Tree(Scan() as scan),)) if scan.limit is None:
