@@ -19,14 +19,10 @@ from optimizer.algebra.trees import Tree
 def over(predicate: Predicate, columns: ColumnSet, not_null: ColumnSet | None = None) -> tuple[Predicate, Predicate]:
     """The conjuncts that stay, and those over nothing but `columns` that may move: not volatile, unable to raise, and, with
     `not_null`, never NULL where those columns are not. Parts of a predicate are predicates."""
-    above: list[Scalar] = []
-    below: list[Scalar] = []
-    for conjunct in predicate:
-        moves = not (conjunct.columns & ~columns or conjunct.volatile or conjunct.raises)
-        if moves and not_null is not None:
-            moves = is_not_null(conjunct, not_null)
-        (below if moves else above).append(conjunct)
-    return tuple(above), tuple(below)
+    below = [s for s in predicate if not (s.columns & ~columns or s.volatile or s.raises)]
+    if not_null is not None:
+        below = [s for s in below if is_not_null(s, not_null)]
+    return (tuple([s for s in predicate if s not in below]), tuple(below)) if below else (predicate, ())
 
 
 def lowered(predicate: Predicate, below: Callable[[Scalar], Scalar | None]) -> tuple[Predicate, Predicate]:
