@@ -30,6 +30,9 @@ help:
 demo: setup
 	@$(VENV)/bin/planscope demo
 
+# tests start planscope a hundred times: Python is to keep what it compiled, also where that is switched off
+test test-all: export PYTHONDONTWRITEBYTECODE =
+
 test: lint
 	$(PYTEST) -m "not slow"
 
