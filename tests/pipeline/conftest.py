@@ -13,8 +13,9 @@ from tests.pipeline.webhdfs import WebHdfs, webhdfs
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# a session of minutes does not pay for what Java's second compiler does
-QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "spark.sql.shuffle.partitions": "2"}
+# a session of minutes does not pay for Java's second compiler; without it Java has 48 MB for code, and swept them all the time
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m -XX:ReservedCodeCacheSize=240m"
+QUICK = {"spark.driver.extraJavaOptions": JAVA, "spark.sql.shuffle.partitions": "2"}
 
 
 def no_spark() -> NoReturn:
