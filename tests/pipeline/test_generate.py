@@ -25,6 +25,7 @@ from experiments.pipeline.generate.recipe import parts_of
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.make import Dataset
 from experiments.pipeline.spark.manifest import read_manifest
+from experiments.workloads.data import open_data
 from experiments.workloads.join_graphs import join_graph
 from experiments.workloads.joingraph_data import graph_tables
 from experiments.workloads.joingraph_rows import column_values
@@ -52,15 +53,9 @@ def files_of(folder: Path) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    """TPC-H at 0.001, one file a table."""
-    return generate(recipe("tpch", TINY), tmp_path_factory.mktemp("whole") / "data", lambda: spark, silent)
-
-
-@pytest.fixture(scope="module")
 def split(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    """The same in three files a table."""
-    return generate(recipe("tpch", TINY, 3), tmp_path_factory.mktemp("split") / "data", lambda: spark, silent)
+    """TPC-H at 0.001 in two files a table: fourteen runs of tpchgen-cli, of a second each."""
+    return generate(recipe("tpch", TINY, 2), tmp_path_factory.mktemp("split") / "data", lambda: spark, silent)
 
 
 def check_keys(catalog: Catalog, connection: duckdb.DuckDBPyConnection) -> int:
@@ -90,12 +85,14 @@ def check_orders(catalog: Catalog, connection: duckdb.DuckDBPyConnection) -> Non
             assert found == sorted(found), table.name
 
 
-def test_tpch_in_files_of_a_table_or_of_a_part(whole: Dataset, split: Dataset) -> None:
-    one, several = open_dataset(Path(whole.place)), open_dataset(Path(split.place))
-    assert whole.counts["rows"] == split.counts["rows"]
-    assert whole.counts["rows"]["orders"] == 1500 and whole.counts["rows"]["region"] == 5
-    assert [file.name for file in one.tables["orders"].files] == ["orders.parquet"]
-    assert [file.name for file in several.tables["orders"].files] == [f"part-0000{i}.parquet" for i in range(3)]
+def test_tpch_in_files_of_a_table_or_of_a_part(split: Dataset, tmp_path: Path) -> None:
+    """Of all tables in one run of tpchgen-cli, and of one table as a task makes it, the rows are those of many parts."""
+    one, several = open_data("tpch:0.001"), open_dataset(Path(split.place))
+    assert split.counts["rows"] == {name: table.stats.rows for name, table in one.tables.items()}
+    assert split.counts["rows"]["orders"] == 1500 and split.counts["rows"]["region"] == 5
+    make_part(part(tmp_path, "tpch", "orders"))
+    assert pq.read_table(tmp_path / "orders.parquet").equals(pq.read_table(one.tables["orders"].files[0]))
+    assert [file.name for file in several.tables["orders"].files] == [f"part-0000{i}.parquet" for i in range(2)]
     assert [file.name for file in several.tables["nation"].files] == ["nation.parquet"]
     for name, table in one.tables.items():
         tables = [ds.dataset([str(file) for file in t.files]).to_table() for t in (table, several.tables[name])]
@@ -115,7 +112,7 @@ def test_the_key_of_partsupp_is_declared_only_where_it_holds(split: Dataset) -> 
 def test_the_manifest_says_what_was_made(split: Dataset) -> None:
     manifest = read_manifest(Path(split.place), "generate")
     assert manifest is not None
-    assert manifest["settings"] == {"kind": "tpch", "scale": "0.001", "parts": 3}
+    assert manifest["settings"] == {"kind": "tpch", "scale": "0.001", "parts": 2}
     assert manifest["counts"]["rows"] == split.counts["rows"]
     assert set(manifest["counts"]["seconds"]) == {"session", "generate"}
     assert set(manifest["files"]) == {*files_of(Path(split.place)), "schema.sql"}
@@ -124,14 +121,14 @@ def test_the_manifest_says_what_was_made(split: Dataset) -> None:
 
 def test_what_is_there_is_left_alone(split: Dataset) -> None:
     before = files_of(Path(split.place))
-    again = generate(recipe("tpch", TINY, 3), Path(split.place), no_spark, silent)
+    again = generate(recipe("tpch", TINY, 2), Path(split.place), no_spark, silent)
     assert not again.made
     assert again.counts["rows"] == split.counts["rows"] and again.counts["seconds"] == split.counts["seconds"]
     assert files_of(Path(split.place)) == before
 
 
 def test_another_dataset_is_not_overwritten(split: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"holds tpch at scale 0\.001 \(parts 3\), not tpch at scale 0\.002"):
+    with pytest.raises(OutputError, match=r"holds tpch at scale 0\.001 \(parts 2\), not tpch at scale 0\.002"):
         generate(recipe("tpch", Decimal("0.002")), Path(split.place), no_spark, silent)
     (tmp_path / "letter.txt").write_text("dear reader")
     with pytest.raises(OutputError, match=r"is not empty \(it holds letter\.txt\)"):
@@ -140,12 +137,12 @@ def test_another_dataset_is_not_overwritten(split: Dataset, tmp_path: Path) -> N
         generate(recipe("tpch", TINY), tmp_path / "letter.txt", no_spark, silent)
 
 
-def test_files_lost_later_are_noticed(whole: Dataset, tmp_path: Path) -> None:
+def test_files_lost_later_are_noticed(split: Dataset, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    copy_dataset(Path(whole.place), copy)
-    (copy / "orders.parquet").unlink()
+    copy_dataset(Path(split.place), copy)
+    (copy / "orders" / "part-00001.parquet").unlink()
     with pytest.raises(OutputError, match="missing or were changed"):
-        generate(recipe("tpch", TINY), copy, no_spark, silent)
+        generate(recipe("tpch", TINY, 2), copy, no_spark, silent)
 
 
 def copy_dataset(source: Path, target: Path) -> None:
@@ -163,11 +160,11 @@ def leave_unfinished(split: Dataset, folder: Path) -> Path:
     for name in ("schema.sql", "_planscope/order.json", "_planscope/manifests/generate.json"):
         (inside / name).unlink()
     (inside / "orders" / "part-00001.parquet").unlink()
-    damaged = inside / "lineitem" / "part-00002.parquet"
+    damaged = inside / "lineitem" / "part-00000.parquet"
     damaged.write_bytes(damaged.read_bytes()[:5000])
     (inside / ".task-x").mkdir()
     (inside / ".task-x" / "customer.parquet").write_text("half")
-    settings = {"inputs": {}, "settings": {"kind": "tpch", "scale": "0.001", "parts": 3}}
+    settings = {"inputs": {}, "settings": {"kind": "tpch", "scale": "0.001", "parts": 2}}
     content = {"version": 1, "what": "tpch at scale 0.001", "settings": settings, "resume": "planscope data generate tpch ..."}
     (inside / "request.json").write_text(json.dumps(content))
     return inside
@@ -181,12 +178,12 @@ def test_an_interrupted_generation_makes_what_is_missing_and_no_more(spark: Spar
     with pytest.raises(OutputError, match=r"unfinished tpch at scale 0\.001, not tpch at scale 0\.002"):
         generate(recipe("tpch", Decimal("0.002")), tmp_path / "data", no_spark, silent)
     lines: list[str] = []
-    made = generate(recipe("tpch", TINY, 3), tmp_path / "data", lambda: spark, lines.append)
+    made = generate(recipe("tpch", TINY, 2), tmp_path / "data", lambda: spark, lines.append)
     assert made.made and made.counts["rows"] == split.counts["rows"]
-    assert "tpch:0.001: 19 of 20 files are there already" in lines
+    assert "tpch:0.001: 13 of 14 files are there already" in lines
     after = files_of(tmp_path / "data")
     changed = {name for name, time in after.items() if before.get(name) != time}
-    assert changed == {"orders/part-00001.parquet", "lineitem/part-00002.parquet"}
+    assert changed == {"orders/part-00001.parquet", "lineitem/part-00000.parquet"}
     assert not (tmp_path / "data" / "_planscope" / "unfinished").exists()
     for name in after:
         assert (tmp_path / "data" / name).read_bytes() == (Path(split.place) / name).read_bytes()
@@ -198,12 +195,12 @@ def test_a_task_that_fails_leaves_the_rest_to_go_on_with(spark: SparkSession, sp
     blocked = inside / "orders" / "part-00001.parquet"
     blocked.mkdir()  # the task cannot put its file there
     with pytest.raises(PipelineError, match=r"orders/part-00001\.parquet"):
-        generate(recipe("tpch", TINY, 3), tmp_path / "data", lambda: spark, silent)
+        generate(recipe("tpch", TINY, 2), tmp_path / "data", lambda: spark, silent)
     assert (inside / "part" / "part-00000.parquet").exists()
     with pytest.raises(CatalogError, match="unfinished tpch"):
         open_dataset(tmp_path / "data")
     blocked.rmdir()
-    assert generate(recipe("tpch", TINY, 3), tmp_path / "data", lambda: spark, silent).counts["rows"] == split.counts["rows"]
+    assert generate(recipe("tpch", TINY, 2), tmp_path / "data", lambda: spark, silent).counts["rows"] == split.counts["rows"]
 
 
 def part(folder: Path, kind: str, table: str) -> dict[str, Any]:
