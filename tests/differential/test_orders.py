@@ -456,7 +456,7 @@ def attempt(make: Callable[[int], Data], number: int, ranges: bool = False) -> N
         ) from error
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("numbers", quick_and_slow(blocks(0, 60, 15), blocks(60, 2220, 270)), ids=str)
 def test_orders(sorted_data: Callable[[int], Data], numbers: range) -> None:
     for number in numbers:

@@ -85,6 +85,7 @@ def within(random: Random, low: Any, high: Any) -> Any:
     return low + unit * random.randint(0, (high - low) // unit)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_values_are_the_same(seed: int) -> None:
     random, fired, true = Random(seed), Counter[str](), 0

@@ -80,7 +80,7 @@ def wanted(kind: JoinKind, tables: TwoTables, predicate: Predicate) -> list[Row]
     return joined(kind, left, right, lambda a, b: holds(predicate, a | b), tables.right_ids, tables.left_ids)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("keys", KEYS, ids=str)
 @pytest.mark.parametrize("kind", PLAIN_JOINS)
 def test_hash_join(tmp_path: Path, kind: JoinKind, keys: tuple[pa.DataType, ...]) -> None:
