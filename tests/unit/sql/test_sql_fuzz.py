@@ -19,6 +19,7 @@ from optimizer.algebra.subqueries import AnySubquery, Subquery
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.errors import SqlError
+from optimizer.sql import tokens
 from optimizer.sql.bind import bind
 from tests.golden.test_golden import SQL_FILES, read
 
@@ -138,3 +139,20 @@ def test_the_corpus_itself(catalog: Catalog) -> None:
         except SqlError:
             pass
     assert bound > 70
+
+
+def test_texts_that_need_no_other_cuts_have_the_same_tokens_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("e'", "E'", "'", "''", "div", "DIV", "$", "e5", "1e5", "x'", "--c\n", "/*", "*/", '"', "select", "//")
+    parts = [*"ab_19éD \n+-(),.\\", *words]
+    salads = ["".join(random.Random(seed).choices(parts, k=1 + seed % 8)) for seed in range(6000)]
+    plain = [sql for sql in salads if tokens._OTHERWISE.search(sql) is None]
+    quick = [_cut(sql) for sql in plain]
+    monkeypatch.setattr(tokens, "_OTHERWISE", re.compile(""))  # is found in every text
+    assert len(plain) > 2000 and quick == [_cut(sql) for sql in plain]
+
+
+def _cut(sql: str) -> object:
+    try:
+        return [(token.token_type, token.text, token.start, token.end) for token in tokens.tokenize(sql)]
+    except Exception as error:  # what cannot be cut
+        return type(error)
