@@ -35,7 +35,7 @@ class Run:
     refused    the rules that do not apply at a vertex, as bits
     settled    vertices in and below which no rule of a part of the present batch applies
     changed    what vertices have become in the present pass; `entered`: when they were first visited in it
-    alike      the rules that see no difference between a vertex made in the present pass and what stood there before, as bits
+    alike      the rules, as bits, to which a vertex made in the present pass says the same as what stood in its place before
     stopped    why the present batch asks no more rules
     """
 
@@ -126,7 +126,9 @@ class Run:
                     self.settled[id(after or vertex)] = after or vertex
                 if after is not None:
                     firings.append(Firing(rule.name, vertex, after))
-                    leaf = not after.inputs and after.op.scalars() == vertex.op.scalars()  # it took what stood over it
+                    leaf = (
+                        not after.inputs and after.op.scalars() == vertex.op.scalars()
+                    )  # as a scan that took the filter over it
                     self._became(vertex, after, spared if leaf else 0)
                     if spared and not leaf:
                         self._spare(spared, vertex, after)
