@@ -126,9 +126,8 @@ class Run:
                     self.settled[id(after or vertex)] = after or vertex
                 if after is not None:
                     firings.append(Firing(rule.name, vertex, after))
-                    leaf = (
-                        not after.inputs and after.op.scalars() == vertex.op.scalars()
-                    )  # as a scan that took the filter over it
+                    # a leaf that says what was said, as a scan that took the filter over it
+                    leaf = not after.inputs and after.op.scalars() == vertex.op.scalars()
                     self._became(vertex, after, spared if leaf else 0)
                     if spared and not leaf:
                         self._spare(spared, vertex, after)
