@@ -83,8 +83,8 @@ class SetTable:
         late: Callable[[], bool] = bool,
     ) -> None:
         """`rows` of all sets, at least the costs' floor; `leaves`: costs of the relations; `sorted_leaves`: those that may be in
-        some order without a sort; `constants`: whether a relation has a constant column; `late`: asked before each size.
-        Raises OutOfTime."""
+        some order without a sort; `constants`: whether joins read a column that is constant in a relation; `late`: asked before
+        each size. Raises OutOfTime."""
         self._constants = constants
         self.splits, self.costs, self.methods, self.rows = splits, costs, methods, rows
         self._plain = region.plain

@@ -118,10 +118,9 @@ def _fill_table(region: SetGoals, splits: SetSplits) -> None:
     leaves = [goal.best_cost for goal in region.leaf_goals]
     one_row = any(leaf.props.at_most_one_row for leaf in region.leaves)
     # relations that may be in some order as they come, or whose order asks for nothing
-    in_order = column_set(i for i, leaf in enumerate(region.leaves) if leaf.sorted_inside or leaf.props.constants or one_row)
-    constants = any(leaf.props.constants for leaf in region.leaves)
+    in_order = region.pinned | column_set(i for i, leaf in enumerate(region.leaves) if leaf.sorted_inside or one_row)
     estimated = np.maximum(region.estimates.vector(splits.sets), costs.floor)
-    table = SetTable(region.region, splits, costs, region.methods, estimated, leaves, in_order, constants, search.late)
+    table = SetTable(region.region, splits, costs, region.methods, estimated, leaves, in_order, bool(region.pinned), search.late)
     region.bounded = True
     region.table = table
     region.pairs += splits.count

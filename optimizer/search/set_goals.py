@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from optimizer.algebra.columns import ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnSet, column_ids, column_set, union
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.physical import HashJoin, NestedLoopJoin
 from optimizer.algebra.region_graph import RegionGraph
@@ -111,6 +111,12 @@ class SetGoals(OfSearch):
     def exact(self) -> bool:
         """Whether the table has the cost of the cheapest plan of each set."""
         return self.table is not None and not self.methods.merge
+
+    @cached_property
+    def pinned(self) -> Relations:
+        """The relations of which a column that joins read is constant: an order by it asks for nothing."""
+        joined = union(conjunct.scalar.columns for conjunct in self.region.conjuncts)
+        return column_set(i for i, leaf in enumerate(self.leaves) if leaf.props.closure(0) & joined)
 
     @property
     def method(self) -> str:

@@ -74,7 +74,7 @@ class SetOrders:
         if self._useful is None:
             leaves = region.leaves
             known = region.table is not None and not region.methods.merge and not region.heuristic and not region.grown
-            odd = any(leaf.props.constants or leaf.props.at_most_one_row or len(leaf.offers) >= MOST_OFFERS for leaf in leaves)
+            odd = region.pinned or any(leaf.props.at_most_one_row or len(leaf.offers) >= MOST_OFFERS for leaf in leaves)
             inside = any(leaf.sorted_inside for leaf in leaves)
             self._useful = known and not odd and inside and region.search.exploration == "all"
         return self._useful
@@ -111,9 +111,8 @@ def _beginning(region: SetGoals, first: TraitSet) -> ColumnSet:
     """Columns by which rows may come that have these traits: those that are equal, or that joins make constant; of a grouping any
     that it determines."""
     whole = _whole(region)
-    same = whole.closure(0) & ~union(leaf.props.constants for leaf in region.leaves)  # constant where all are joined
-    same |= whole.closure(first.grouping) if first.grouping else 0
-    return same | union(whole.equivalents(k.column) for k in first.collation)
+    same = whole.closure(first.grouping) | union(whole.equivalents(k.column) for k in first.collation)
+    return same & ~union(leaf.props.constants for leaf in region.leaves)  # an order by these asks for nothing
 
 
 def _starts(region: SetGoals, required: TraitSet, first: TraitSet, costs: dict[int, float] | None) -> Starts:
