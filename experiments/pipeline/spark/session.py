@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from executor.spark.waiting import in_thread, is_remote
 from experiments.lock import hold, holder
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks, translated
-from experiments.pipeline.spark.java import java_environment
+from experiments.pipeline.spark.java import class_path, java_environment
 from experiments.pipeline.spark.worker import ROOT, ship
 
 if TYPE_CHECKING:
@@ -204,13 +204,15 @@ def _driver(master: str, folder: Path, progress: Say, conf: Mapping[str, str]) -
 
 def _launched(settings: Mapping[str, str], log: Path) -> SparkSession:
     global _java
+    import pyspark
     from pyspark import SparkConf, SparkContext
     from pyspark.accumulators import AccumulatorTCPServer
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     AccumulatorTCPServer.handle_error = unheard  # it would print a traceback when the Java process dies
-    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    early = class_path(Path(pyspark.__file__).parent)
+    conf = SparkConf(loadDefaults=False).setAll([*early.items(), *settings.items()])
     if _java is None:
         with log.open("wb") as output:
             # a session of its own: what the terminal sends to this process is not for Java
