@@ -58,7 +58,7 @@ def class_path(spark: Path, environment: Mapping[str, str] = os.environ) -> dict
     """A setting that puts the jars first that have most of the classes; none where Spark's own file has that setting.
 
     Java looks for each class in one jar after the other: a session loads 10,000, and there are 280 jars, in no order. With the
-    setting an import of little data takes a seventh less CPU time. `spark`: the folder of the installed package.
+    setting an import of little data takes a tenth less CPU time. `spark`: the folder of the installed package.
     """
     home = Path(environment.get("SPARK_HOME") or spark)
     with contextlib.suppress(OSError):
