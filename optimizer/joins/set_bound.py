@@ -22,9 +22,9 @@ from optimizer.joins.costing import SetRows
 from optimizer.joins.graph import JoinGraph, Relations, bits
 from optimizer.joins.set_splits import SetSplits
 from optimizer.joins.set_table import Methods
+from optimizer.memo.goal import ROUNDING
 
 MOST_SPLITS = 500_000  # up to which the bound that needs a pass over all of them is used
-ROUNDING = 1.0 - 1e-12
 
 
 def set_bound(

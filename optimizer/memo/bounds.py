@@ -1,4 +1,4 @@
-"""Lower bounds of groups that hold more than one kind of expression.
+"""Lower bounds of groups, once all their expressions are known.
 
 A group is made with a bound for its first expression. A rule that moves an aggregate below a join, or a semi-join into an
 inner one, puts an expression there that can cost less than that: it need not produce the rows that the first one reads. So,
@@ -13,14 +13,18 @@ over leaves do; one that reads a group that can be had for less also counts for 
 region are no expressions, its bound is less by what all such groups of its leaves save. By induction over its height, no plan
 of G costs less. It is the largest solution below the bounds that the groups were made with: bounds only fall, and where a group
 may contain itself, a round costs something, so a fixpoint is reached.
+
+Then they rise: with bounds that hold for the inputs, the least that any of all expressions costs over them holds for the group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from optimizer.algebra.join_graph import JoinGraph, is_inner_join
+from optimizer.algebra.region_graph import RegionGraph
+from optimizer.memo.goal import ROUNDING
 from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr
@@ -64,6 +68,38 @@ def lower_bounds_fall(memo: Memo) -> list[Group]:
         if fell:
             waiting.update(dict.fromkeys(memo.find(parent.group) for parent in group.parents))
     return list(fallen.values())
+
+
+def lower_bounds_rise(memo: Memo, root: int, least: Callable[[LogicalExpr], float]) -> list[Group]:
+    """Raise the bounds of the groups below `root`, inputs first, to what the cheapest of their expressions costs over the bounds
+    of its inputs: near what their best plans cost. `least`: what an expression costs at least by itself. Returns the groups whose
+    bounds rose.
+
+    Groups to which expressions may still come keep theirs: joins of relations of a graph that no rule has split, which its region
+    makes when they are reached.
+    """
+    graphs = [m for group in memo.live_groups() for m in group.logical if isinstance(m.op, JoinGraph | RegionGraph)]
+    unsplit = [set(_leaves(memo, mexpr.inputs)) for mexpr in graphs if mexpr.barred or not mexpr.applied]
+    risen, entered, left = list[Group](), set[int](), set[int]()
+    stack = [memo.find(root)]
+    while stack:
+        group = memo.group(stack[-1])
+        if group.id not in entered:
+            entered.add(group.id)
+            stack += {memo.find(gid) for mexpr in group.logical for gid in mexpr.inputs} - entered
+            continue
+        stack.pop()
+        if group.id in left:
+            continue
+        left.add(group.id)
+        if unsplit and group.region is not None and any(each.issuperset(_leaves(memo, group.region.leaves)) for each in unsplit):
+            continue
+        joined = [m for m in group.logical if not isinstance(m.op, JoinGraph | RegionGraph)]
+        bound = min([least(m) + sum([memo.group(gid).lower for gid in m.inputs]) for m in joined], default=0.0) * ROUNDING
+        if bound > group.lower:
+            group.lower = bound
+            risen.append(group)
+    return risen
 
 
 def _undercut(

@@ -14,6 +14,7 @@ from optimizer.algebra.traits import ANY, Alternative, TraitSet
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 
 INFINITY = float("inf")
+ROUNDING = 1.0 - 1e-12  # of a bound that is not added up as costs are
 
 
 class Status(Enum):

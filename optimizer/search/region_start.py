@@ -21,10 +21,10 @@ from optimizer.joins.linearized import linearized
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.joins.policy import TASKS_SETS, Enumeration, choice_of
 from optimizer.joins.region_costing import RegionCosting, smallest_first
-from optimizer.joins.set_bound import ROUNDING, set_bound
+from optimizer.joins.set_bound import set_bound
 from optimizer.joins.set_splits import OutOfTime, SetSplits, set_splits
 from optimizer.joins.set_table import Methods, SetTable
-from optimizer.memo.goal import INFINITY
+from optimizer.memo.goal import INFINITY, ROUNDING
 from optimizer.search.set_goals import SetGoals
 
 FEW = 5  # relations up to which tasks are as fast as the table

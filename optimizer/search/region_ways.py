@@ -23,8 +23,7 @@ from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import ANY, Alternative, TraitSet
 from optimizer.algebra.trees import Leaf, Tree
 from optimizer.joins.graph import Relations
-from optimizer.joins.set_bound import ROUNDING
-from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
+from optimizer.memo.goal import INFINITY, ROUNDING, Goal, Implementation, Split, Status, Way
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import TIE, SearchContext

@@ -20,8 +20,9 @@ from optimizer.algebra.trees import Tree
 from optimizer.cost.model import CostModel
 from optimizer.errors import Interrupted, NoPlan
 from optimizer.figures import Figures
-from optimizer.memo.bounds import lower_bounds_fall
+from optimizer.memo.bounds import lower_bounds_fall, lower_bounds_rise
 from optimizer.memo.goal import INFINITY, Goal, Status
+from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.interface import RuleContext
@@ -73,11 +74,17 @@ class Search(SearchContext):
         self.regions.decide()
         if self.exploration == "all":
             self.push(ExploreInput(root))
-            self.drain()
-            for group in lower_bounds_fall(self.memo) if self.memo.merges or self._open_rules else ():
-                if self.trace is not None:
-                    self.trace.emit("lower", group=group.id, lower=group.lower, because="other expressions")
+            explored = self.drain()
+            if self.memo.merges or self._open_rules:
+                self._emit_lower(lower_bounds_fall(self.memo), "other expressions")
+            if self.use_bounds and explored and not self.counters.budget:
+                self._emit_lower(lower_bounds_rise(self.memo, root, self.least), "all its expressions")
         return self.memo.find(root)
+
+    def _emit_lower(self, groups: list[Group], because: str) -> None:
+        if self.trace is not None:
+            for group in groups:
+                self.trace.emit("lower", group=group.id, lower=group.lower, because=because)
 
     def optimize(self, root: int, required: TraitSet = ANY, limit: float = INFINITY) -> Goal:
         """Search the root group for `required` under an inclusive limit; the goal says what was found or proved."""

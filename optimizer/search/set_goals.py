@@ -21,10 +21,9 @@ from optimizer.cost.joins import JoinCosts
 from optimizer.joins.costing import SetRows
 from optimizer.joins.graph import JoinTree, Relations, joins_of
 from optimizer.joins.inner import InnerRegion
-from optimizer.joins.set_bound import ROUNDING
 from optimizer.joins.set_table import Methods, SetTable
 from optimizer.memo.bounds import kinds_of
-from optimizer.memo.goal import INFINITY, Goal, Split, Status, Way
+from optimizer.memo.goal import INFINITY, ROUNDING, Goal, Split, Status, Way
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import OfSearch, SearchContext

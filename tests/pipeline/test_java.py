@@ -66,7 +66,7 @@ def test_jars_with_most_classes_come_first(tmp_path: Path) -> None:
     first = [str(other / "jars" / f"{name}-2.jar") for name in ("spark-catalyst", "spark-core", "parquet-a")]
     assert class_path(spark, {"SPARK_HOME": str(other)}) == {"spark.driver.extraClassPath": os.pathsep.join(first)}
     assert str(other) not in class_path(spark, {})["spark.driver.extraClassPath"]
-    (tmp_path / "spark-defaults.conf").write_text("spark.driver.extraClassPath /opt/driver.jar\n")
+    (tmp_path / "spark-defaults.conf").write_text("spark.driver.extraClassPath driver.jar\n")
     assert class_path(spark, {"SPARK_CONF_DIR": str(tmp_path)}) == {}, "the user's"
 
 
