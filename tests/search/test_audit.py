@@ -20,7 +20,7 @@ from optimizer.audit.ledger import Best, Claim, Ledger, Opening, Skip
 from optimizer.cost.arrow import ArrowCost
 from optimizer.engines.arrow import COST_MODELS
 from optimizer.joins.set_table import SetTable
-from optimizer.memo.bounds import lower_bounds_fall
+from optimizer.memo.bounds import lower_bounds_fall, lower_bounds_rise
 from optimizer.memo.goal import Status
 from optimizer.pipeline import Optimizer
 from optimizer.search import group_ways, region_start
@@ -183,6 +183,7 @@ def test_groups_that_contain_each_other(mode: str) -> None:
     memo.insert(Tree(Limit((), 0, None), (memo.binding_leaf(b),)), a, "test", 0)
     memo.insert(Tree(Filter(()), (memo.binding_leaf(a),)), b, "test", 0)
     lower_bounds_fall(memo)
+    lower_bounds_rise(memo, b, search.least)
     costs = [search.optimize(gid).best_cost for gid in (b, a)]
     assert costs[1] < costs[0] < memo.group(b).stats.rows
     report = audit(search, trace)

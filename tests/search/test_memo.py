@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from optimizer.algebra.columns import Columns
+from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Choice, Filter, Limit, Project, ProjectItem, Values
 from optimizer.algebra.logical_joins import Apply, Join
@@ -21,6 +22,7 @@ from optimizer.catalog.table import Catalog
 from optimizer.cost.arrow import ArrowCost
 from optimizer.figures import Figures
 from optimizer.memo.binding import bindings
+from optimizer.memo.bounds import lower_bounds_rise
 from optimizer.memo.memo import Memo
 from optimizer.memo.region_groups import RegionGroups, RegionKey
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
@@ -95,6 +97,22 @@ def test_regrouped_joins_share_their_group() -> None:
     assert left == right
     crossed, _ = bench.memo.insert(join(join(a, c), b, compare("=", x, y), compare("=", y, z)))
     assert crossed == left
+
+
+def test_bounds_rise_where_no_expression_is_to_come() -> None:
+    """Of a join alone the bound is what its cheapest algorithm costs in that order; with a graph over more relations, whose region
+    may make the join in the other order, it stays what any order costs at least."""
+    bench = Bench()
+    (a, x), (b, y), (c, z) = bench.values(3), bench.values(2000), bench.values(3)
+    gid, _ = bench.memo.insert(join(a, b, compare("=", x, y)))
+    leaves = tuple(bench.memo.binding_leaf(bench.memo.insert(each)[0]) for each in (a, b, c))
+    _, (graph,) = bench.memo.insert(Tree(JoinGraph(conjunction((compare("=", x, y), compare("=", y, z)))), leaves))
+    group = bench.memo.group(gid)
+    before = group.lower
+    assert lower_bounds_rise(bench.memo, gid, bench.search.least) == []
+    graph.applied = 1  # a rule has made all its joins
+    assert lower_bounds_rise(bench.memo, gid, bench.search.least) == [group]
+    assert before < group.lower <= bench.search.optimize(gid).best_cost
 
 
 def test_a_subquery_is_one_group_below_each_left_input() -> None:
