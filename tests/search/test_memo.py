@@ -100,8 +100,8 @@ def test_regrouped_joins_share_their_group() -> None:
 
 
 def test_bounds_rise_where_no_expression_is_to_come() -> None:
-    """Of a join alone the bound is what its cheapest algorithm costs in that order; with a graph over more relations, whose region
-    may make the join in the other order, it stays what any order costs at least."""
+    """Of a join alone the bound is what its cheapest algorithm costs in that order; with a graph over more relations, whose
+    region may make the join in the other order, it stays what any order costs at least."""
     bench = Bench()
     (a, x), (b, y), (c, z) = bench.values(3), bench.values(2000), bench.values(3)
     gid, _ = bench.memo.insert(join(a, b, compare("=", x, y)))
