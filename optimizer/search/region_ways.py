@@ -49,7 +49,7 @@ class RegionWays(SetGoals):
         if required == ANY:
             return own
         lower = self.at_least(s)
-        if self.table is not None:
+        if self.table is not None and not self.orders.to_learn(self, required):
             bounds = self.table.ordered(self.orders.starts(self, required))
             lower = max(lower, self.bounded_by(s, float(bounds[self.table.splits.position(s)]) * ROUNDING))
         made = self.search.memo.new_goal(group.id, required, lower, s)

@@ -61,6 +61,10 @@ class SetOrders:
         self._costs[first] = {i: min(costs) for i, costs in begun.items() if costs}
         self._starts.pop(first, None)
 
+    def to_learn(self, region: SetGoals, required: TraitSet) -> bool:
+        """Whether more will be known of an order than is now."""
+        return self._is_useful(region) and _first(required) not in self._costs
+
     def starts(self, region: SetGoals, required: TraitSet) -> Starts:
         """How an order may begin that gives what is required; no relation is named where nothing is."""
         first = _first(required)
