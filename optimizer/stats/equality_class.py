@@ -175,17 +175,8 @@ class EqualityClass:
         known = self._entries.get(columns)
         if known is None:
             leaf = self._leaves[i]
-            figures = [leaf.columns[c] for c in column_ids(columns)]
-            fewest, *others = _different(leaf, columns)
-            within = 1.0 - max(f.null_fraction for f in figures)
-            for ndv in others:
-                within /= max(1.0, ndv)
-            factor = 1.0 / max(1.0, fewest)
-            alone = combined_leaf(leaf, [(factor, columns)], columns, back_off)
-            # of two columns nobody knows which values they have in common, and a key of more columns has its own say
-            silent = others or any(key & columns and key & ~columns for key in leaf.keys)
+            fewest, factor, within, alone, silent, once = leaf.equated.get(columns) or _equated(leaf, columns)
             member = -1 if silent else self._members.get(columns.bit_length() - 1, -1)
-            once = any(key and not key & ~columns for key in leaf.keys)
             known = _Entry(fewest, -leaf.base_rows, i, columns, factor, within, alone, member, once)
             self._entries[columns] = known
         return known
@@ -198,6 +189,23 @@ class EqualityClass:
         if self._overlap is None:
             self._overlap = overlap_of(tuple(self._figures))
         return self._overlap.correction(members)
+
+
+def _equated(leaf: RelationStats, columns: ColumnSet) -> tuple[float, float, float, float, bool, bool]:
+    """What equated columns of a relation say in any region: some fields of `_Entry`, whether common values and histograms say
+    nothing of them, and whether they hold a key. Kept with the relation."""
+    figures = [leaf.columns[c] for c in column_ids(columns)]
+    fewest, *others = _different(leaf, columns)
+    within = 1.0 - max(f.null_fraction for f in figures)
+    for ndv in others:
+        within /= max(1.0, ndv)
+    factor = 1.0 / max(1.0, fewest)
+    alone = combined_leaf(leaf, [(factor, columns)], columns, back_off)
+    # of two columns nobody knows which values they have in common, and a key of more columns has its own say
+    silent = bool(others) or any(key & columns and key & ~columns for key in leaf.keys)
+    once = any(key and not key & ~columns for key in leaf.keys)
+    leaf.equated[columns] = known = fewest, factor, within, alone, silent, once
+    return known
 
 
 def _different(leaf: RelationStats, columns: ColumnSet) -> list[float]:

@@ -60,9 +60,10 @@ class RelationStats:
     may have more columns than the region gives (`hides`): those of the right side of a semi-join, or left out by a projection.
     `distinct`: distinct combinations of stored columns of one table, as far as they were counted. `tree`: an expression that
     gives these rows, kept by estimators that look rows up. `props`: the relation's, where the default estimator made it.
+    `equated`: what columns say where they are equated with others (`equality_class`), kept for all regions the relation is in.
     """
 
-    __slots__ = ("base_rows", "columns", "distinct", "hides", "joined", "keys", "predicate", "props", "rows", "tree")
+    __slots__ = ("base_rows", "columns", "distinct", "equated", "hides", "joined", "keys", "predicate", "props", "rows", "tree")
 
     def __init__(
         self,
@@ -79,6 +80,7 @@ class RelationStats:
         self.keys = keys
         self.joined, self.predicate, self.hides = joined, predicate, hides
         self.distinct: Mapping[ColumnSet, float] = NONE_KNOWN
+        self.equated: dict[ColumnSet, Any] = {}
         self.tree: Tree | None = None
         self.props: LogicalProps | None = None
 
