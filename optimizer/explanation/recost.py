@@ -146,8 +146,8 @@ class Recosting:
                 mexpr.least = -1.0
                 for physical in mexpr.physical:
                     physical.costs.clear()
-        lower_bounds_fall(memo)
         settings = first.context.settings.replace(region="auto")  # nobody watches
         search = Search(memo, first.rules, first.context._replace(settings=settings), cost)
+        lower_bounds_fall(memo, search.least)
         search.regions.wholes = first.regions.wholes
         return search

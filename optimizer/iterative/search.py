@@ -276,7 +276,7 @@ class Iterative:
         """Groups were made with bounds for their first expression; others may cost less, and so may those not found yet."""
         search, memo = self.search, self.memo
         if complete:
-            fallen = lower_bounds_fall(memo)
+            fallen = lower_bounds_fall(memo, search.least)
         else:
             fallen = [group for group in memo.live_groups() if group.lower > 0.0]
             for group in fallen:

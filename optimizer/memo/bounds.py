@@ -5,7 +5,7 @@ inner one, puts an expression there that can cost less than that: it need not pr
 once a memo is explored,
 
     bound(G) = min over the expressions e of G of bound(e)
-    bound(e) = what the cost model proves of e's operator over inputs that cost at least their bounds
+    bound(e) = the least that e's operator costs by itself, and the bounds of its inputs
 
 where the inner joins over the same leaves, relations that are no regions of inner joins themselves, count as one expression
 over these, since they only add to what the leaves cost. That is so of a join whose inputs cost no less than their own joins
@@ -30,19 +30,22 @@ from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr
 
 Leaves: TypeAlias = tuple[int, ...]
+Least: TypeAlias = Callable[[LogicalExpr], float]  # what an expression costs at least by itself
 
 
-def lower_bounds_fall(memo: Memo) -> list[Group]:
+def lower_bounds_fall(memo: Memo, least: Least) -> list[Group]:
     """Lower the bound of every group to what all its expressions allow. Returns the groups whose bounds fell."""
     fallen: dict[int, Group] = {}
     groups = memo.live_groups()
-    # a group's first expression gave it its bound, and merges are all that lowered bounds meanwhile
-    waiting = dict.fromkeys(group.id for group in groups if memo.merges or len(group.logical) > 1)
     kinds = {group.id: kinds_of(memo, group) for group in groups if len(group.logical) > 1 or group.region is not None}
+    # a group's first expression gave it its bound; only a merge has lowered it meanwhile, or changed the rows that a parent reads
+    waiting = dict.fromkeys(gid for gid, (regions, others) in kinds.items() if len(regions) + len(others) > 1)
     over: dict[int, list[int]] = {}  # group -> groups of inner joins that have it among their leaves
     for gid, (regions, _) in kinds.items():
         for leaf in {leaf for leaves in regions for leaf in leaves}:
             over.setdefault(leaf, []).append(gid)
+    for gid in set(map(memo.find, memo.grown)):
+        waiting.update(dict.fromkeys((gid, *over.get(gid, ()), *(memo.find(above.group) for above in memo.group(gid).parents))))
     saved: dict[int, dict[Leaves, float]] = {}  # by groups that can be had for less than the joins over some leaves
     while waiting:
         group = memo.group(next(iter(waiting)))
@@ -50,7 +53,10 @@ def lower_bounds_fall(memo: Memo) -> list[Group]:
         each = kinds.get(group.id) or kinds_of(memo, group)
         regions, others = each
         wholes = {leaves: _bound(memo, group, joins[0], leaves) for leaves, joins in regions.items()}
-        bounds = [*wholes.values(), *(_bound(memo, group, mexpr, mexpr.inputs) for mexpr in others)]
+        bounds = [*wholes.values()]
+        for mexpr in others:
+            graph = isinstance(mexpr.op, RegionGraph)  # which no join implements
+            bounds.append(_bound(memo, group, mexpr, mexpr.inputs) if graph else _over_inputs(memo, mexpr, least))
         if saved:
             bounds += _undercut(memo, group, each, wholes, saved)
         bound = min(bounds)
@@ -70,16 +76,15 @@ def lower_bounds_fall(memo: Memo) -> list[Group]:
     return list(fallen.values())
 
 
-def lower_bounds_rise(memo: Memo, root: int, least: Callable[[LogicalExpr], float]) -> list[Group]:
+def lower_bounds_rise(memo: Memo, root: int, least: Least) -> list[Group]:
     """Raise the bounds of the groups below `root`, inputs first, to what the cheapest of their expressions costs over the bounds
-    of its inputs: near what their best plans cost. `least`: what an expression costs at least by itself. Returns the groups whose
-    bounds rose.
+    of its inputs: near what their best plans cost. Returns the groups whose bounds rose.
 
     Groups to which expressions may still come keep theirs: joins of relations of a graph that no rule has split, which its region
     makes when they are reached.
     """
     graphs = [m for group in memo.live_groups() for m in group.logical if isinstance(m.op, JoinGraph | RegionGraph)]
-    unsplit = [set(_leaves(memo, mexpr.inputs)) for mexpr in graphs if mexpr.barred or not mexpr.applied]
+    unsplit = {frozenset(_leaves(memo, mexpr.inputs)) for mexpr in graphs if mexpr.barred or not mexpr.applied}
     risen, entered, left = list[Group](), set[int](), set[int]()
     stack = [memo.find(root)]
     while stack:
@@ -92,10 +97,12 @@ def lower_bounds_rise(memo: Memo, root: int, least: Callable[[LogicalExpr], floa
         if group.id in left:
             continue
         left.add(group.id)
-        if unsplit and group.region is not None and any(each.issuperset(_leaves(memo, group.region.leaves)) for each in unsplit):
-            continue
+        if unsplit and group.region is not None:
+            leaves = _leaves(memo, group.region.leaves)
+            if any(each.issuperset(leaves) for each in unsplit):
+                continue
         joined = [m for m in group.logical if not isinstance(m.op, JoinGraph | RegionGraph)]
-        bound = min([least(m) + sum([memo.group(gid).lower for gid in m.inputs]) for m in joined], default=0.0) * ROUNDING
+        bound = min([_over_inputs(memo, mexpr, least) for mexpr in joined], default=0.0) * ROUNDING
         if bound > group.lower:
             group.lower = bound
             risen.append(group)
@@ -149,7 +156,15 @@ def _leaves(memo: Memo, inputs: Sequence[int]) -> Leaves:
     return tuple(sorted(leaves))
 
 
+def _over_inputs(memo: Memo, mexpr: LogicalExpr, least: Least) -> float:
+    """What plans through an expression cost at least; added up as the bound of a group's first expression is."""
+    below = 0.0
+    for gid in mexpr.inputs:
+        below += memo.group(gid).lower
+    return below + least(mexpr)
+
+
 def _bound(memo: Memo, group: Group, mexpr: LogicalExpr, leaves: Sequence[int]) -> float:
-    """What plans through an expression cost at least; for a join of the group's region, plans through any of its joins."""
+    """What plans through any of the joins over some leaves cost at least, of which `mexpr` is one."""
     inputs = [memo.group(gid) for gid in mexpr.inputs]
     return memo.figures.lower_bound(mexpr.op, group.stats, inputs, [memo.group(gid) for gid in leaves])

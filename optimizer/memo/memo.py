@@ -54,6 +54,7 @@ class Memo:
         self.physical_count = 0
         self.duplicates = 0
         self.merges = 0
+        self.grown: list[int] = []  # groups that others became one with
         self.goals: list[Goal] = []
         self.news: list[tuple[list[LogicalExpr], list[LogicalExpr]]] = []  # after merges: parents, members new to them
         self._next_mexpr = 0
@@ -333,6 +334,7 @@ class Memo:
             self._parent[gone.id] = keep.id
             if self.trace is not None:
                 self.trace.emit("merge", gone=gone.id, into=keep.id, because=because)
+            self.grown.append(keep.id)
             keep.lower = min(keep.lower, gone.lower)
             keep.offers = tuple(dict.fromkeys((*keep.offers, *gone.offers)))
             keep.region = keep.region or gone.region

@@ -76,7 +76,7 @@ class Search(SearchContext):
             self.push(ExploreInput(root))
             explored = self.drain()
             if self.memo.merges or self._open_rules:
-                self._emit_lower(lower_bounds_fall(self.memo), "other expressions")
+                self._emit_lower(lower_bounds_fall(self.memo, self.least), "other expressions")
             if self.use_bounds and explored and not self.counters.budget:
                 self._emit_lower(lower_bounds_rise(self.memo, root, self.least), "all its expressions")
         return self.memo.find(root)

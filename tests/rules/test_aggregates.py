@@ -122,7 +122,7 @@ def test_bounds_of_explored_groups_hold(shape: str, enumeration: str) -> None:
     """An expression that a rule adds may be cheaper than the one its group was made with; the bounds are made to fit."""
     for seed in range(8):
         search, _ = plan(aggregated(shape, 2 + seed % 2, seed), pruning="none", enumeration=enumeration)
-        lower_bounds_fall(search.memo)
+        lower_bounds_fall(search.memo, search.least)
         for group in search.memo.live_groups():
             for goal in group.goals.values():
                 assert group.lower <= goal.best_cost * (1 + 1e-9), f"{shape}, seed {seed}: group {group.id}"

@@ -182,7 +182,7 @@ def test_groups_that_contain_each_other(mode: str) -> None:
     (a, _), (b, _) = memo.insert(table), memo.insert(Tree(Values((x.id,), (x.type,), ((Literal(1, x.type),),) * 100_000)))
     memo.insert(Tree(Limit((), 0, None), (memo.binding_leaf(b),)), a, "test", 0)
     memo.insert(Tree(Filter(()), (memo.binding_leaf(a),)), b, "test", 0)
-    lower_bounds_fall(memo)
+    lower_bounds_fall(memo, search.least)
     lower_bounds_rise(memo, b, search.least)
     costs = [search.optimize(gid).best_cost for gid in (b, a)]
     assert costs[1] < costs[0] < memo.group(b).stats.rows

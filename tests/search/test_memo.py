@@ -22,7 +22,7 @@ from optimizer.catalog.table import Catalog
 from optimizer.cost.arrow import ArrowCost
 from optimizer.figures import Figures
 from optimizer.memo.binding import bindings
-from optimizer.memo.bounds import lower_bounds_rise
+from optimizer.memo.bounds import lower_bounds_fall, lower_bounds_rise
 from optimizer.memo.memo import Memo
 from optimizer.memo.region_groups import RegionGroups, RegionKey
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
@@ -113,6 +113,23 @@ def test_bounds_rise_where_no_expression_is_to_come() -> None:
     graph.applied = 1  # a rule has made all its joins
     assert lower_bounds_rise(bench.memo, gid, bench.search.least) == [group]
     assert before < group.lower <= bench.search.optimize(gid).best_cost
+
+
+def test_bounds_fall_above_groups_that_became_one() -> None:
+    """What reads a group that turns out to be a cheaper one costs less at least, and so does what reads that."""
+    bench = Bench()
+    memo, (a, x) = bench.memo, bench.values(2000)
+    cheap, _ = memo.insert(a)
+    dear, _ = memo.insert(Tree(Filter((compare("<", x, Literal(2, INT)),)), (a,)))
+    below, _ = memo.insert(Tree(Limit((), 0, 5), (memo.binding_leaf(dear),)))
+    above, _ = memo.insert(Tree(Limit((), 1, 2), (memo.binding_leaf(below),)))
+    assert lower_bounds_fall(memo, bench.search.least) == []
+    before = [memo.group(gid).lower for gid in (below, above)]
+    saved = memo.group(dear).lower - memo.group(cheap).lower
+    memo.merge(cheap, dear, "test")
+    assert {group.id for group in lower_bounds_fall(memo, bench.search.least)} == {below, above}
+    fallen = [known - memo.group(gid).lower for known, gid in zip(before, (below, above), strict=True)]
+    assert fallen == pytest.approx([saved, saved]) and saved > 0
 
 
 def test_a_subquery_is_one_group_below_each_left_input() -> None:
