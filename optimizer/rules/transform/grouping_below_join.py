@@ -7,6 +7,7 @@ they have the same partners. So a group of them may go through the join as one r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from operator import or_
 from typing import NamedTuple
@@ -77,15 +78,23 @@ def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
             if context.join_graph is not None and kind is JoinKind.INNER and isinstance(b, Leaf):
                 yield from _between_pairs(context.join_graph(below), b, context)
         case Tree(JoinGraph(predicate), leaves) if len(leaves) <= most:
-            columns = tuple(leaf.columns for leaf in leaves)
-            region = inner_region(columns, predicate, context.settings.cross_products, context.forced)
-            everything = region.graph.all
-            for s in _parts(region):
-                if region.forced.allows(s):
-                    rest = everything & ~s
-                    join = Join(JoinKind.INNER, region.across(s, rest))
-                    others = tuple(leaf for i, leaf in enumerate(leaves) if rest >> i & 1)
-                    yield JoinView(join, part(region, s, leaves), part(region, rest, leaves), others, region.within(rest))
+            yield from _views_of_graph(predicate, leaves, context.settings.cross_products, context.forced)
+
+
+@lru_cache(maxsize=64)
+def _views_of_graph(
+    predicate: Predicate, leaves: tuple[Node, ...], cross: bool, forced: tuple[ColumnSet, ...]
+) -> tuple[JoinView, ...]:
+    """Those of a join graph; kept, since every rule asks for them, and derives properties of the parts."""
+    region = inner_region(tuple(leaf.columns for leaf in leaves), predicate, cross, forced)
+    found = []
+    for s in _parts(region):
+        if region.forced.allows(s):
+            rest = region.graph.all & ~s
+            join = Join(JoinKind.INNER, region.across(s, rest))
+            others = tuple(leaf for i, leaf in enumerate(leaves) if rest >> i & 1)
+            found.append(JoinView(join, part(region, s, leaves), part(region, rest, leaves), others, region.within(rest)))
+    return tuple(found)
 
 
 def _parts(region: InnerRegion) -> Iterator[Relations]:
