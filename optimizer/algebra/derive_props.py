@@ -34,23 +34,34 @@ def united(dependencies: Iterable[Dependency]) -> tuple[Dependency, ...]:
 
 def filtered_props(below: LogicalProps, predicate: Predicate) -> LogicalProps:
     """Properties of the rows of `below` that satisfy `predicate`."""
-    if not predicate:
-        return below
-    constants, classes = below.constants, list(below.equivalences)
-    computed: list[Dependency] = []
+    return _side_by_side((below,), predicate, below.keys, below.dependencies) if predicate else below
+
+
+def _side_by_side(
+    inputs: Sequence[LogicalProps], predicate: Predicate, keys: tuple[ColumnSet, ...], dependencies: Sequence[Dependency]
+) -> LogicalProps:
+    """What holds of rows of all inputs, side by side, that satisfy `predicate`; `dependencies`: of the inputs."""
+    columns = not_null = constants = 0
+    classes: list[ColumnSet] = []
+    for each in inputs:
+        columns |= each.columns
+        not_null |= each.not_null
+        constants |= each.constants
+        classes += each.equivalences
+    merged, computed = len(classes) if len(inputs) == 1 else -1, list[Dependency]()
     for equal, constant, dependency in map(_told, predicate):
         constants |= constant
         if equal:
             classes.append(equal)
         if dependency is not None:
             computed.append(dependency)
-    equivalences = merge_equivalences(classes) if len(classes) > len(below.equivalences) else below.equivalences
+    equivalences = inputs[0].equivalences if len(classes) == merged else merge_equivalences(classes)
     for members in equivalences:
         if members & constants:
             constants |= members
-    not_null = below.not_null | null_rejected(predicate) & below.columns
-    dependencies = united((*below.dependencies, *computed)) if computed else below.dependencies
-    return LogicalProps(below.columns, not_null, below.keys, constants & below.columns, equivalences, dependencies)
+    not_null |= null_rejected(predicate) & columns
+    known = united((*dependencies, *computed)) if computed else tuple(dependencies)
+    return LogicalProps(columns, not_null, keys, constants & columns, equivalences, known)
 
 
 @lru_cache(maxsize=16384)
@@ -168,8 +179,7 @@ def join_props(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: 
         return inner_join_props(predicate, (left, right))
     columns = left.columns | right.columns
     equivalences = merge_equivalences(left.equivalences + right.equivalences)
-    both = LogicalProps(columns, 0, (), left.constants | right.constants, equivalences, left.dependencies + right.dependencies)
-    joined = filtered_props(both, predicate)
+    joined = _side_by_side((left, right), predicate, (), left.dependencies + right.dependencies)
     keys = [a | b for a in left.keys for b in right.keys]
     if bind_a_key(left.columns, right.keys, joined):
         keys += left.keys
@@ -193,17 +203,7 @@ def inner_join_props(predicate: Predicate, inputs: Sequence[LogicalProps]) -> Lo
     """Properties of the inner join of all inputs. A key of some of them is one of them and another where either's columns
     determine a key of the other: it tells the rows of both apart, since the predicate and all inputs' dependencies hold of every
     row that is left."""
-    columns = not_null = constants = 0
-    classes: list[ColumnSet] = []
-    dependencies: list[Dependency] = []
-    for each in inputs:
-        columns |= each.columns
-        not_null |= each.not_null
-        constants |= each.constants
-        classes += each.equivalences
-        dependencies += each.dependencies
-    both = LogicalProps(columns, not_null, (), constants, merge_equivalences(classes), tuple(dependencies))
-    joined = filtered_props(both, predicate)
+    joined = _side_by_side(inputs, predicate, (), [dependency for each in inputs for dependency in each.dependencies])
     first, *others = inputs
     known, keys = first.columns, first.keys
     for each in others:
@@ -214,19 +214,12 @@ def inner_join_props(predicate: Predicate, inputs: Sequence[LogicalProps]) -> Lo
             found += each.keys if bind_a_key(each.columns, keys, joined) else ()
         keys = minimal_keys(found or [a | b for a in keys for b in each.keys])
         known |= each.columns
-    return LogicalProps(columns, joined.not_null, keys, joined.constants, joined.equivalences, joined.dependencies)
+    return LogicalProps(joined.columns, joined.not_null, keys, joined.constants, joined.equivalences, joined.dependencies)
 
 
 def matching_props(predicate: Predicate, left: LogicalProps, right: LogicalProps) -> LogicalProps:
     """What holds of the pairs of rows that satisfy a join predicate, without keys and the dependencies of the inputs."""
-    both = LogicalProps(
-        left.columns | right.columns,
-        left.not_null | right.not_null,
-        (),
-        left.constants | right.constants,
-        merge_equivalences([*left.equivalences, *right.equivalences]),
-    )
-    return filtered_props(both, predicate)
+    return _side_by_side((left, right), predicate, (), ())
 
 
 def outer_dependencies(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: LogicalProps) -> list[Dependency]:
