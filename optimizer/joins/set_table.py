@@ -93,6 +93,8 @@ class SetTable:
         for conjunct in region.conjuncts:
             within = sets & conjunct.relations == conjunct.relations
             self._calls += within * float(conjunct.calls)
+            if self._plain:  # all of them are keys
+                continue
             if conjunct.key:
                 self._keys += within
             else:
@@ -109,12 +111,12 @@ class SetTable:
         self.best = np.full(len(sets), np.inf)
         self.best[: region.n] = leaves
         self._some = some = np.where(self._sorted, self.best, self.best + self._sort) if methods.merge else None
-        for level, local in zip(splits.levels, self._locals(), strict=True):
+        for number, (level, local) in enumerate(zip(splits.levels, self._locals(), strict=True)):
             if late():
                 raise OutOfTime
             self._fill(level, some, local)
             if some is not None:
-                self._keep(level, some, self._beside(level, some))
+                self._keep(level, some, self._of_level(number, some))
                 some[level.sets] = np.where(self._sorted[level.sets], self.best[level.sets], some[level.sets])
 
     def of(self, s: Relations) -> tuple[float, float]:
@@ -148,8 +150,9 @@ class SetTable:
                 for number, cost in starts.costs:
                     if leading >> number & 1:
                         known[number] = min(known[number], cost)
+                some = self._some_order()
                 for number, level in enumerate(self.splits.levels):
-                    self._keep(level, known, self._of_level(number), keyed)
+                    self._keep(level, known, self._of_level(number, some), keyed)
             self._passes[begun] = known
         return known
 
@@ -193,8 +196,8 @@ class SetTable:
             some = np.where(self._sorted, self.best, self.best + self._sort)
             for number, cost in self._merged_at.items():
                 some[number] = min(some[number], cost)
-            for level in self.splits.levels:
-                self._keep(level, some, self._beside(level, some))
+            for number, level in enumerate(self.splits.levels):  # each reads what smaller sets cost, which is known by then
+                self._keep(level, some, self._of_level(number, some))
             self._some = some
         return self._some
 
@@ -213,11 +216,11 @@ class SetTable:
         kept = np.minimum.reduceat(self._kept(level, ordered, beside, keyed), level.starts) + self._fixed[level.sets]
         ordered[level.sets] = np.minimum(ordered[level.sets], kept)
 
-    def _of_level(self, number: int) -> Beside:
+    def _of_level(self, number: int, some: Costs) -> Beside:
         """What every order needs of the splits of one size."""
         known = self._levels.get(number)
         if known is None:
-            known = self._beside(self.splits.levels[number], self._some_order())
+            known = self._beside(self.splits.levels[number], some)
             if self.splits.count <= KEPT_SPLITS:
                 self._levels[number] = known
         return known
