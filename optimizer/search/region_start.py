@@ -27,7 +27,7 @@ from optimizer.joins.set_table import Methods, SetTable
 from optimizer.memo.goal import INFINITY, ROUNDING
 from optimizer.search.set_goals import SetGoals
 
-FEW = 5  # relations up to which tasks are as fast as the table
+FEW = 2  # relations up to which tasks are as fast as the table
 
 
 def start(region: SetGoals) -> None:

@@ -23,6 +23,7 @@ from optimizer.stats.relation import RelationStats, columns_of
 from optimizer.stats.selectivity import Combine, back_off, plain_column, selectivity
 
 FEW_KINDS = 8  # of factors on a relation: up to so many, all are combined, whether a set has them or not
+FEW_SETS = 20  # that are estimated one by one, which is quicker than as arrays
 HUGE, STEP = 1e200, 600  # products above HUGE are halved STEP times
 MANY_CLASSES = 24  # equality classes beyond which a set looks up the ones it holds columns of
 
@@ -82,7 +83,7 @@ class RegionRows:
 
     def vector(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """`rows` of each set. The factors of a class are looked up for the distinct parts of it that the sets hold."""
-        if prod(max(1.0, leaf.rows) for leaf in self.leaves) > HUGE:
+        if len(sets) <= FEW_SETS or prod(max(1.0, leaf.rows) for leaf in self.leaves) > HUGE:
             return np.array([self.rows(s) for s in sets.tolist()])
         rows = np.ones(len(sets))
         for i, leaf in enumerate(self.leaves):
