@@ -109,8 +109,8 @@ class Settings:
     region: str = _knob(
         "auto",
         "how the joins of a region are searched that no rule looks into: table (all its sets at once, as arrays), tasks (set by "
-        "set, with bounds, to be watched), auto (tasks while a region is small). Bounds, seeds, gap and epsilon are of tasks: "
-        "the table skips nothing",
+        "set, with bounds, to be watched), auto (the table from three relations on). Bounds, seeds, gap and epsilon are of "
+        "tasks: the table skips nothing",
         ("auto", "table", "tasks"),
     )
     exact_mixed_below: int = _knob(7, "adaptive: so are fewer joins of several kinds (outer, semi, anti) than this")
