@@ -49,8 +49,9 @@ def _side_by_side(
         constants |= each.constants
         classes += each.equivalences
     merged, computed = len(classes) if len(inputs) == 1 else -1, list[Dependency]()
-    for equal, constant, dependency in map(_told, predicate):
+    for equal, constant, dependency, rejected in map(_told, predicate):
         constants |= constant
+        not_null |= rejected & columns
         if equal:
             classes.append(equal)
         if dependency is not None:
@@ -59,26 +60,26 @@ def _side_by_side(
     for members in equivalences:
         if members & constants:
             constants |= members
-    not_null |= null_rejected(predicate) & columns
     known = united((*dependencies, *computed)) if computed else tuple(dependencies)
     return LogicalProps(columns, not_null, keys, constants & columns, equivalences, known)
 
 
 @lru_cache(maxsize=16384)
-def _told(conjunct: Scalar) -> tuple[ColumnSet, ColumnSet, Dependency | None]:
-    """Columns that a conjunct says are equal, those that have one value where it is TRUE, and what determines a column there."""
-    constant, dependency = 0, None
+def _told(conjunct: Scalar) -> tuple[ColumnSet, ColumnSet, Dependency | None, ColumnSet]:
+    """Columns that a conjunct says are equal, those that have one value where it is TRUE, what determines a column there, and
+    those that are not NULL there."""
+    constant, dependency, rejected = 0, None, null_rejected((conjunct,))
     if isinstance(conjunct, Call) and conjunct.function in ("=", "is_not_distinct_from"):
         for a, b in (conjunct.args, conjunct.args[::-1]):
             if not isinstance(a, ColumnRef):
                 continue
             if isinstance(b, ColumnRef):
-                return a.columns | b.columns, 0, None
+                return a.columns | b.columns, 0, None, rejected
             if not b.columns:
                 constant = 0 if b.volatile else a.columns
             elif is_congruent(b):
                 dependency = Dependency(b.columns, a.columns)
-    return 0, constant, dependency
+    return 0, constant, dependency, rejected
 
 
 def projected_props(below: LogicalProps, values: Mapping[ColumnId, Scalar]) -> LogicalProps:

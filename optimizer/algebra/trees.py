@@ -141,7 +141,7 @@ def outer_of(op: LogicalOperator, columns: list[ColumnSet], outer: list[ColumnSe
 class Leaf:
     """A group of the memo, standing for all its expressions, inside a binding."""
 
-    __slots__ = ("gid", "outer", "props", "relations", "volatile")
+    __slots__ = ("columns", "gid", "outer", "props", "relations", "volatile")
     inputs: tuple[Node, ...] = ()
     op: None = None
     flags = 0  # what a group holds is not looked at
@@ -149,10 +149,7 @@ class Leaf:
 
     def __init__(self, gid: int, props: LogicalProps, outer: ColumnSet = 0, volatile: bool = False, relations: int = 1) -> None:
         self.gid, self.props, self.outer, self.volatile, self.relations = gid, props, outer, volatile, relations
-
-    @property
-    def columns(self) -> ColumnSet:
-        return self.props.columns
+        self.columns: ColumnSet = props.columns
 
 
 Node: TypeAlias = Tree | Leaf
