@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from experiments.workloads.queries import resolve_sql
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.plan import PlanNode
@@ -27,7 +29,7 @@ FEW = 5  # relations up to which joins are searched set by set, unless a test as
 
 def new_search(query: GraphQuery, settings: Settings, trace: Trace | None = None) -> Search:
     if settings.region == "auto" and query.tree.relations <= FEW:
-        settings = settings.replace(region="tasks")
+        settings = replace(settings, region="tasks")
     cost = cost_model(settings)
     figures = Figures(Estimator(query.catalog, query.columns), cost)
     memo = Memo(figures, trace, query.columns.label)
