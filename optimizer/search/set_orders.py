@@ -62,8 +62,9 @@ class SetOrders:
         self._starts.pop(first, None)
 
     def to_learn(self, region: SetGoals, required: TraitSet) -> bool:
-        """Whether more will be known of an order than is now."""
-        return self._is_useful(region) and _first(required) not in self._costs
+        """Whether more will be known of an order than is now, once goals of relations are settled."""
+        first = _first(required)
+        return self._is_useful(region) and first not in self._costs and self._inside.get(first) != []
 
     def starts(self, region: SetGoals, required: TraitSet) -> Starts:
         """How an order may begin that gives what is required; no relation is named where nothing is."""
