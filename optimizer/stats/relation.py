@@ -80,7 +80,7 @@ class RelationStats:
         self.keys = keys
         self.joined, self.predicate, self.hides = joined, predicate, hides
         self.distinct: Mapping[ColumnSet, float] = NONE_KNOWN
-        self.equated: dict[ColumnSet, Any] = {}
+        self.equated: dict[tuple[ColumnSet, tuple[ColumnSet, ...]], Any] = {}
         self.tree: Tree | None = None
         self.props: LogicalProps | None = None
 
