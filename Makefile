@@ -22,7 +22,8 @@ SHELL := /bin/sh
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.planscope-setup
-PYTEST := $(PY) -m pytest -q -n 2 --dist worksteal
+# three for two cores: some tests wait for other programs
+PYTEST := $(PY) -m pytest -q -n 3 --dist worksteal
 
 help:
 	@sed -n 's/^#   //p' Makefile

@@ -15,7 +15,7 @@ import pytest
 
 # before any test opens data, and for the commands tests start: keep made data out of the user's own cache
 os.environ.setdefault("PLANSCOPE_HOME", str(Path(__file__).parent.parent / ".cache" / "planscope"))
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # with two workers on two cores, threads wait for each other's and burn CPU
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # with as many workers as cores, threads wait for each other's and burn CPU
 
 from experiments.workloads.data import open_data
 from optimizer.catalog.table import Catalog, Table
@@ -70,7 +70,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With --rewrite only what rewrites golden files runs, without it everything else.
 
-    The tests of the pipeline come first: then one of two workers has them all, and Spark is started once.
+    The tests of the pipeline come first: then one worker has them all, and Spark is started once.
     """
     wanted = config.getoption("--rewrite")
     items[:] = [item for item in items if bool(item.get_closest_marker("rewrites")) == wanted]

@@ -50,6 +50,7 @@ def engines(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return Engines(Session(data.folder), data.connect(), data.tables)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", params([case for case in CASES if "refused" not in case.marks]))
 def test_forms(engines: Engines, case: Case) -> None:
     engines.check(case.sql)

@@ -65,7 +65,7 @@ COMMON_PARTS = st.builds(lambda own, each: {**each, "common_parts": own}, st.sam
 
 
 MANY, PARTS = int(os.environ.get("PLANSCOPE_FUZZ_QUERIES", "20000")), 40
-RANDOM = quick_and_slow([(0, 100), (1, 100)], [(2, 100), *((1000 + part, MANY // PARTS) for part in range(PARTS))])
+RANDOM = quick_and_slow([(0, 50), (1, 50)], [(2, 200), *((1000 + part, MANY // PARTS) for part in range(PARTS))])
 
 
 class Engines:

@@ -87,6 +87,7 @@ def test_nothing_is_wider_than_forty_columns(planscope, monkeypatch) -> None:
         assert done.code == 0 and max(map(len, done.out.splitlines())) <= 40, arguments
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("columns", [60, 90, 150])
 def test_lines_are_as_wide_as_columns_says(planscope, monkeypatch, columns) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))

@@ -186,14 +186,14 @@ def test_sql(case: Case) -> None:
     assert bound(case) == case.expected
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("case", params(FILES))
 def test_rows_stay_whatever_is_null_repeated_or_missing(case: Case, folders: list[Path]) -> None:
     for seed in SEEDS[1:]:
         assert_same_rows(plan(case, folders[seed]), tables.make(seed))
 
 
-@pytest.mark.few(2)  # one set of tables
+@pytest.mark.few(4)  # one set of tables
 @pytest.mark.parametrize("seed", SEEDS[:2])
 @pytest.mark.parametrize("case", [case for case in params(FILES) if case.values[0].rule in {*case.values[0].fires} & REWRITING])
 def test_rows_are_duckdbs_with_the_rule_and_without_it(case: Case, seed: int, folders: list[Path]) -> None:

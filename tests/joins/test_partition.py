@@ -90,6 +90,7 @@ def test_sets_of_a_graph_that_is_not_connected():
         assert split(graph, 1 << 6) == []
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("split", [min_cut_branch, min_cut_conservative], ids=["branch", "conservative"])
 def test_many_relations_need_no_recursion(split):
     """Whole graphs and parts of them, far beyond the recursion limit."""

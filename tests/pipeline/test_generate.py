@@ -85,6 +85,7 @@ def check_orders(catalog: Catalog, connection: duckdb.DuckDBPyConnection) -> Non
             assert found == sorted(found), table.name
 
 
+@pytest.mark.slow
 def test_tpch_in_files_of_a_table_or_of_a_part(split: Dataset, tmp_path: Path) -> None:
     """Of all tables in one run of tpchgen-cli, and of one table as a task makes it, the rows are those of many parts."""
     one, several = open_data("tpch:0.001"), open_dataset(Path(split.place))
@@ -102,6 +103,7 @@ def test_tpch_in_files_of_a_table_or_of_a_part(split: Dataset, tmp_path: Path) -
     assert check_keys(several, duckdb_over(several)) == 9  # partsupp has no key at this scale
 
 
+@pytest.mark.slow
 def test_the_key_of_partsupp_is_declared_only_where_it_holds(split: Dataset) -> None:
     tiny = open_dataset(Path(split.place)).tables
     assert tiny["partsupp"].keys == ()
@@ -109,6 +111,7 @@ def test_the_key_of_partsupp_is_declared_only_where_it_holds(split: Dataset) -> 
     assert all(key.table != "partsupp" for key in tiny["lineitem"].foreign_keys)
 
 
+@pytest.mark.slow
 def test_the_manifest_says_what_was_made(split: Dataset) -> None:
     manifest = read_manifest(Path(split.place), "generate")
     assert manifest is not None
@@ -119,6 +122,7 @@ def test_the_manifest_says_what_was_made(split: Dataset) -> None:
     assert not (Path(split.place) / "_planscope" / "unfinished").exists()
 
 
+@pytest.mark.slow
 def test_what_is_there_is_left_alone(split: Dataset) -> None:
     before = files_of(Path(split.place))
     again = generate(recipe("tpch", TINY, 2), Path(split.place), no_spark, silent)
@@ -127,6 +131,7 @@ def test_what_is_there_is_left_alone(split: Dataset) -> None:
     assert files_of(Path(split.place)) == before
 
 
+@pytest.mark.slow
 def test_another_dataset_is_not_overwritten(split: Dataset, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"holds tpch at scale 0\.001 \(parts 2\), not tpch at scale 0\.002"):
         generate(recipe("tpch", Decimal("0.002")), Path(split.place), no_spark, silent)
@@ -137,6 +142,7 @@ def test_another_dataset_is_not_overwritten(split: Dataset, tmp_path: Path) -> N
         generate(recipe("tpch", TINY), tmp_path / "letter.txt", no_spark, silent)
 
 
+@pytest.mark.slow
 def test_files_lost_later_are_noticed(split: Dataset, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     copy_dataset(Path(split.place), copy)
@@ -170,6 +176,7 @@ def leave_unfinished(split: Dataset, folder: Path) -> Path:
     return inside
 
 
+@pytest.mark.slow
 def test_an_interrupted_generation_makes_what_is_missing_and_no_more(spark: SparkSession, split: Dataset, tmp_path: Path) -> None:
     inside = leave_unfinished(split, tmp_path / "data")
     before = files_of(inside)

@@ -297,6 +297,7 @@ def test_tables_of_damaged_files_alone_are_left_out(importer, tmp_path):
         importer(tmp_path / "shop", name="strict", on_reject="fail")
 
 
+@pytest.mark.slow
 def test_colons_in_paths(importer, tmp_path):
     """Hadoop takes what is before one for the scheme of a URI."""
     shop = tmp_path / "at 10:00"
@@ -313,6 +314,7 @@ def test_colons_in_paths(importer, tmp_path):
     assert counts["damaged"].keys() == {str(shop / "u" / "1:1.parquet")}
 
 
+@pytest.mark.slow
 def test_many_damaged_files_are_found_in_three_readings(importer, tmp_path, monkeypatch):
     read_all, readings = Tables._made, []
     monkeypatch.setattr(Tables, "_made", lambda self, tables: readings.append(tables) or read_all(self, tables))
@@ -326,6 +328,7 @@ def test_many_damaged_files_are_found_in_three_readings(importer, tmp_path, monk
     assert len(counts["damaged"]) == 5 and len(rows(folder, "t")) == 1000 and len(readings) == 3
 
 
+@pytest.mark.slow
 def test_many_json_files_are_of_one_type(importer, tmp_path, monkeypatch):
     """Spark looks at some at a time: what it knows of the first ones need not hold for others."""
     monkeypatch.setattr("experiments.pipeline.intake.opened.BATCH", 1)
@@ -367,6 +370,7 @@ def test_json_objects_and_arrays_among_other_values_are_texts(importer, tmp_path
     assert counts["tables"]["t"]["dropped"].keys() == {"o"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "last"),
     [
@@ -405,6 +409,7 @@ def test_rejected_rows_of_the_year_0_are_told(importer, tmp_path):
     assert counts["tables"]["t"]["rejected"][0]["value"] == "0000-01-01"
 
 
+@pytest.mark.slow
 def test_extreme_tables(importer, tmp_path):
     source = tmp_path / "[odd] *names*"
     source.mkdir()
@@ -608,7 +613,7 @@ def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path, hdfs):
         importer("s3a://bucket/orders", name="s3")
 
 
-@pytest.mark.few(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(("format", "bad"), [("orc", 1), ("orc", 0), ("parquet", 0)])
 def test_files_at_uris_that_cannot_be_read(importer, tmp_path, hdfs, format, bad):
     """Damaged ones are put aside; of one that cannot be reached nobody knows."""

@@ -276,6 +276,7 @@ def test_json_files_that_cannot_be_read(read_json):
         assert "0.json has bytes that are no text in this encoding\n" in read_json(text)[0]
 
 
+@pytest.mark.slow
 def test_a_bad_first_line_of_json_is_rejected_as_others_are(read_json):
     texts = [b"null", b"1", b'{"a":1} // c', b"[1]", b"hello", b'{"a":"caf\xe9"}', b'{"a":"caf\xe9', b'{"a":{"b":1}']
     for text, found in zip(texts, read_json(*(text + b'\n{"a":2}\n' for text in texts)), strict=True):

@@ -52,6 +52,7 @@ def test_an_import_to_another_file_system(spark: SparkSession, tmp_path: Path, h
         import_dataset(request, lambda: spark, said.append)
 
 
+@pytest.mark.slow
 def test_a_generation_goes_on_where_it_was_interrupted(spark: SparkSession, tmp_path: Path, hdfs: WebHdfs) -> None:
     wanted, uri = recipe("joingraph", Decimal("0.0001"), graphs=["chain/3"]), f"{hdfs.uri}/graphs"
 

@@ -87,6 +87,7 @@ def test_a_task_may_hold_so_much(shared_tpch: Catalog, spark: SparkSession) -> N
         session.sql("select l_orderkey, count(*) from lineitem group by l_orderkey")
 
 
+@pytest.mark.slow
 def test_a_query_that_takes_too_long_ends_its_job(shared_tpch: Catalog, spark: SparkSession) -> None:
     session = Session(shared_tpch, engine=Moving(spark), timeout=0.5)
     with pytest.raises(ExecutionError, match=r"stopped after 0.5 s \(timeout\)"):

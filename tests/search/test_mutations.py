@@ -442,7 +442,7 @@ def known(number: int, settings: tuple[tuple[str, Any], ...]) -> Query:
     return query
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: f"{mutation.name}, {mutation.settings}")
 def test_a_mutation_is_noticed(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(QUERIES):

@@ -24,7 +24,7 @@ WAYS = [
 ]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_replay_rebuilds_the_memo(shape: str, way: dict[str, object], tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Engines:
     return Engines(Dataset(folder, tables))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", QUESTIONS)
 @pytest.mark.parametrize("by", quick_and_slow(["one method"], ["every method"]))
 def test_all_bags_at_once(name: str, by: str, engines: Engines) -> None:

@@ -30,7 +30,7 @@ def test_rich_data(number: int, case: Case, pool: Callable[[int], Engines]) -> N
     check(case, pool(RICH_DATA), (METHODS[number // 2 % len(METHODS)],))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("number", "case"), numbered(ANSWERED))
 def test_other_data(number: int, case: Case, pool: Callable[[int], Engines]) -> None:
     check(case, pool(OTHERS[number // 3 % len(OTHERS)]), (METHODS[number % len(METHODS)],))

@@ -22,7 +22,7 @@ EXAMPLES = (correlated_queries(), st.integers(0, DATASETS - 1))
 PARTS = quick_and_slow(((part, 10) for part in range(4)), ((1000 + part, 255) for part in range(6)))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("seed_number", "count"), PARTS)
 def test_random_queries(pool: Callable[[int], Engines], seed_number: int, count: int) -> None:
     try_examples(lambda query, number: compare_engines(pool(number), query), seed_number, count, *EXAMPLES)

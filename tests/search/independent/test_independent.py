@@ -75,7 +75,7 @@ FOUND = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("number", FOUND, ids=FOUND.get)
 def test_plans_that_were_missed_once(number: int) -> None:
     checked(range(number, number + 1), 2)

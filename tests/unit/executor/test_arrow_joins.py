@@ -80,7 +80,7 @@ def wanted(kind: JoinKind, tables: TwoTables, predicate: Predicate) -> list[Row]
     return joined(kind, left, right, lambda a, b: holds(predicate, a | b), tables.right_ids, tables.left_ids)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("keys", KEYS, ids=str)
 @pytest.mark.parametrize("kind", PLAIN_JOINS)
 def test_hash_join(tmp_path: Path, kind: JoinKind, keys: tuple[pa.DataType, ...]) -> None:
@@ -180,6 +180,7 @@ def test_merge_join(tmp_path: Path, kind: JoinKind, keys: tuple[pa.DataType, ...
         assert order(plans.run(plan, rng.choice(TUNINGS))) == order(values(want, plan.columns)), (sizes, residual)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", PLAIN_JOINS)
 def test_nested_loop_join(tmp_path: Path, kind: JoinKind) -> None:
     rng = random.Random(kind.value)

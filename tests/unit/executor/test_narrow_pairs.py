@@ -48,7 +48,7 @@ CONDITIONS: dict[str, Callable[..., list[Scalar]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(9)
 @pytest.mark.parametrize("type", TYPES, ids=str)
 @pytest.mark.parametrize("kind", PLAIN_JOINS)
 def test_all_that_match(tmp_path: Path, kind: JoinKind, type: pa.DataType) -> None:

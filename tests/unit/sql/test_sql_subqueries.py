@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 QUERIES = read(HERE / "subqueries.cases")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", params(QUERIES))
 def test_queries(case: Case, world: World) -> None:
     assert_means_the_same(world, case.sql, case.marks.get("="))

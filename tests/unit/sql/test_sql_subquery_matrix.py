@@ -42,7 +42,7 @@ CLAUSES = (
 )
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("subquery", SUBQUERIES)
 def test_every_form_in_every_clause(form: str, subquery: str, world: World) -> None:

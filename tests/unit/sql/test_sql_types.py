@@ -76,6 +76,7 @@ def test_remainders(operator: str, oracle: duckdb.DuckDBPyConnection, catalog: C
     assert_types(oracle, catalog, [f"{a} {operator} {b}" for a in exact for b in exact])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("form", FORMS)
 def test_meeting(form: str, oracle: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     pairs = [(a, b) for a in EVERYTHING for b in EVERYTHING]

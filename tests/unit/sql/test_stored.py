@@ -112,6 +112,7 @@ def test_what_is_kept_of_a_table_is_bounded() -> None:
         assert len(stored._known) <= KEPT
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("decorrelate", ["general", "cost", "value_generator", "none"])
 def test_plans_are_those_of_all_columns(tpch: Catalog, decorrelate: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not with `decorrelate=quick`, which groups by all columns of the outer rows: there fewer are cheaper."""

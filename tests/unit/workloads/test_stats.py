@@ -75,6 +75,7 @@ def test_files_stay_small() -> None:
     assert "Attribution-ShareAlike 3.0" in (dataset_folder("stats") / "SOURCE.md").read_text("utf-8")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("workload", "queries", "sets"), [("stats", 146, 3_209), ("job_m", 113, 9_472), ("job_light", 70, 950)])
 def test_queries_and_counts(workload: str, queries: int, sets: int) -> None:
     named = [query.name for query in built_in_queries() if query.name.startswith(f"{workload}/")]
