@@ -3,6 +3,8 @@
     EXPAND  all its joins become expressions of the memo, since a rule wants to look into them
     SPLITS  its sets of relations are goals whose ways are splits (`region_ways`); no rule looks into it
 
+A join graph that rules make waits until all rules were applied around it, and is then decided in the same way.
+
 How the splits are then searched - by the table of all sets, by tasks, or in one order that heuristics find - depends on their
 number and is decided when the region is first opened (`region_start`).
 """
@@ -40,6 +42,7 @@ from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
 from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
+from optimizer.rules.transform.aggregate_pull_join import may_be_pulled
 from optimizer.search.context import OfSearch, SearchContext, Source
 from optimizer.search.group_ways import PARTITIONING, GroupWays
 from optimizer.search.region_start import start
@@ -69,7 +72,8 @@ class Decision(NamedTuple):
 
 
 class Regions(OfSearch):
-    """Which goals have which source (`context.Sources`). `wholes`: the join graphs of the query, with what was decided."""
+    """Which goals have which source (`context.Sources`). `wholes`: the join graphs of the query, with what was decided, and those
+    made by rules whose splits are no expressions, unless they are parts of one."""
 
     def __init__(self, search: SearchContext) -> None:
         super().__init__(search)
@@ -77,6 +81,7 @@ class Regions(OfSearch):
         self.made: list[RegionWays] = []
         self.start = start  # how regions that are made from now on begin
         self.groups = GroupWays()
+        self._waiting: list[LogicalExpr] = []  # join graphs that rules made
         self._by_goal: dict[int, int] = {}  # numbers of regions: these refer to both, and nothing is to hold itself
         self._by_group: dict[int, int] = {}
         rules = search.rules
@@ -131,14 +136,19 @@ class Regions(OfSearch):
             if self.stay(group.logical):
                 search.counters.narrow("joins of several kinds are too many to be tried in other orders")
             for mexpr in graphs:
-                decision = self.wholes[mexpr] = self._decision(mexpr, len(graphs) > 1)
+                decision = self._decision(mexpr, len(graphs) > 1)
+                self._decide(mexpr, decision)
                 search.open_splits |= decision.open
                 if decision.lost:
                     search.counters.narrow(decision.lost)
                 if splits and decision.method is not Method.EXPAND:
                     mexpr.barred |= self._bit  # rules do not see its splits
-                if search.trace is not None:
-                    search.trace.emit("region", mexpr=mexpr.id, group=group.id, method=decision.method.value, why=decision.why)
+
+    def _decide(self, graph: LogicalExpr, decision: Decision) -> None:
+        self.wholes[graph] = decision
+        if (trace := self.search.trace) is not None:
+            group = self.search.memo.find(graph.group)
+            trace.emit("region", mexpr=graph.id, group=group, method=decision.method.value, why=decision.why)
 
     def stay(self, made: list[LogicalExpr]) -> bool:
         """Keep those of the joins in their places that are of regions too large to be ordered as a whole, or made of these by
@@ -152,11 +162,44 @@ class Regions(OfSearch):
 
     def unseen(self, graph: LogicalExpr) -> bool:
         """Whether rules do not look into the joins of a join graph: as was decided for that of the query that it is part of."""
+        return self._decided(graph).method is not Method.EXPAND
+
+    def _decided(self, graph: LogicalExpr) -> Decision:
+        whole = self._whole(graph)
+        return self._decision(graph) if whole is None else self.wholes[whole]
+
+    def _whole(self, graph: LogicalExpr) -> LogicalExpr | None:
         find = self.search.memo.find
         leaves = set(map(find, graph.inputs))
-        whole = next((w for w in self.wholes if leaves <= set(map(find, w.inputs))), None)
-        decision = self._decision(graph) if whole is None else self.wholes[whole]
-        return decision.method is not Method.EXPAND
+        return next((whole for whole in self.wholes if leaves <= set(map(find, whole.inputs))), None)
+
+    def wait(self, made: list[LogicalExpr]) -> None:
+        """Join graphs that rules make are not split before `looked_into` was asked, unless someone watches."""
+        if self.search.context.settings.region == "tasks":
+            return
+        for each in made:
+            if isinstance(each.op, JoinGraph) and each.rule != PARTITION:
+                each.barred |= self._bit
+                self._waiting.append(each)
+
+    def looked_into(self) -> list[LogicalExpr]:
+        """Those of the join graphs that wait whose splits are to be expressions, now that rules have found what is around them: a
+        rule looks into them, or something would be lost else. Where there are none, the others are decided for good."""
+        found, decided = list[LogicalExpr](), dict[LogicalExpr, Decision]()
+        for each in self._waiting:
+            if each.dropped:
+                continue
+            decision = decided[each] = self._decided(each)
+            alone = not any(isinstance(m.op, JoinGraph) and m is not each for m in self.search.memo.group(each.group).logical)
+            if decision.method is Method.EXPAND or decision.lost or not alone:
+                each.barred &= ~self._bit
+                found.append(each)
+        if not found:
+            for each in sorted(decided, key=lambda graph: -len(graph.inputs)):
+                if self._whole(each) is None:
+                    self._decide(each, decided[each])
+        self._waiting = [each for each in decided if each.barred & self._bit]
+        return found
 
     def _decision(self, mexpr: LogicalExpr, several: bool = False) -> Decision:
         """`several`: its group has other join graphs, of other relations; a region is but one."""
@@ -175,7 +218,7 @@ class Regions(OfSearch):
             why = "the query has other forms, of which this may be a part too"
         elif lookups:
             why = "a join may become a lookup in a table stored by the join column"
-        elif small and any(isinstance(m.op, Aggregate) for m in leaves):
+        elif small and any(self._may_be_pulled(m) for m in leaves):
             why = "an aggregate below may be pulled up"
         elif beside:
             why = f"another join {beside} may change places with these"
@@ -201,8 +244,11 @@ class Regions(OfSearch):
     def _below_grouped(self, mexpr: LogicalExpr) -> bool:
         """Whether groups of these joins are joined: pulled up, they leave these joins beside that one."""
         group = self.search.memo.group
-        grouped = [m for m in group(mexpr.group).parents if isinstance(m.op, Aggregate)]
+        grouped = [m for m in group(mexpr.group).parents if self._may_be_pulled(m)]
         return any(isinstance(above.op, Join | JoinGraph | RegionGraph) for m in grouped for above in group(m.group).parents)
+
+    def _may_be_pulled(self, mexpr: LogicalExpr) -> bool:
+        return isinstance(mexpr.op, Aggregate) and may_be_pulled(mexpr.op, self.search.context)
 
     def _looked_up(self, mexpr: LogicalExpr, leaves: list[LogicalExpr]) -> bool:
         """Whether a relation is a table, or groups of one, stored by a column of the join's predicate."""

@@ -75,6 +75,10 @@ class Search(SearchContext):
         if self.exploration == "all":
             self.push(ExploreInput(root))
             explored = self.drain()
+            while explored and (graphs := self.regions.looked_into()):
+                for graph in reversed(graphs):
+                    self.push(ExploreMExpr(graph))
+                explored = self.drain()
             if self.memo.merges or self._open_rules:
                 self._emit_lower(lower_bounds_fall(self.memo, self.least), "other expressions")
             if self.use_bounds and explored and not self.counters.budget:
@@ -170,6 +174,8 @@ class Search(SearchContext):
 
     def arrived(self, new: list[LogicalExpr]) -> None:
         """Members of groups that are still to be explored need no task: exploring the group will find them."""
+        if self.exploration == "all" and self.root is None:
+            self.regions.wait(new)
         for mexpr in new:
             group = self.memo.group(mexpr.group)
             self._rebind(group.parents, [mexpr])

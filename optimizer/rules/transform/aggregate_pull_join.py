@@ -61,16 +61,16 @@ def results(aggregate: Aggregate) -> ColumnSet:
     return column_set(item.id for item in aggregate.aggregates)
 
 
+def may_be_pulled(aggregate: Aggregate, context: RuleContext) -> bool:
+    """Whether there are joins below which `aggregate` need not stay."""
+    if not aggregate.keys or not aggregate.aggregates or any(item.call.volatile for item in aggregate.aggregates):
+        return False
+    return not (results(aggregate) | column_set(aggregate.keys)) & context.columns.derived_ids
+
+
 def may_join_first(aggregate: Aggregate, a: Node, predicate: Predicate, beside: ColumnSet, context: RuleContext) -> bool:
     """Whether `aggregate` over `a` may be computed after a join on `predicate` that brings the columns `beside`."""
-    if (
-        not aggregate.keys
-        or not aggregate.aggregates
-        or any(s.volatile for s in predicate)
-        or any(item.call.volatile for item in aggregate.aggregates)
-    ):
-        return False
     read = predicate_columns(predicate)
-    if read & results(aggregate) or (results(aggregate) | column_set(aggregate.keys)) & context.columns.derived_ids:
+    if not may_be_pulled(aggregate, context) or any(s.volatile for s in predicate) or read & results(aggregate):
         return False
     return all(has_one_form(context.columns[id].type) for id in column_ids(beside | read & a.columns))
