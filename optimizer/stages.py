@@ -94,8 +94,8 @@ def _ctes(tree: Tree, given: Given) -> Rewritten | None:
     inline = inlined_spools(tree, free, given.bound.columns)
     if setting == "inline":
         return Rewritten(inline, (Firing("cte_inline", tree, inline),))
-    both = Tree(Choice(column_set(_needed(given.bound))), (inline, tree))
-    return Rewritten(both, (Firing("cte_inline or spool", tree, both),))
+    both = Tree(Choice(column_set(_needed(given.bound))), (tree, inline))
+    return Rewritten(both, (Firing("spool or cte_inline", tree, both),))
 
 
 def _subqueries(tree: Tree, given: Given) -> Rewritten | None:

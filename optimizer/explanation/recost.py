@@ -21,6 +21,7 @@ from optimizer.figures import Figures
 from optimizer.joins.inner import inner_region
 from optimizer.memo.bounds import lower_bounds_fall
 from optimizer.memo.goal import INFINITY
+from optimizer.plan_space.expansion import explore_all_forms
 from optimizer.search.extract import extract
 from optimizer.search.failures import why_no_plan
 from optimizer.search.search import Search
@@ -58,6 +59,7 @@ class Recosting:
         assert search.root is not None, "a search that has not run cannot be costed again"
         figures = search.memo.figures
         assert isinstance(figures, Figures), "costing again needs the estimator"
+        explore_all_forms(search)
         self._first, self.figures = search, figures
         self._group, self._required = search.root.group, search.root.required
 

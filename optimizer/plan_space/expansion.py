@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.memo.binding import bindings
 from optimizer.memo.goal import INFINITY
@@ -21,31 +24,44 @@ def expand_all(search: Search) -> bool:
     Figures, goals and plans of the search stay as they are; the limits on the size of the memo hold: False
     when one of them left something out.
     """
+    with _aside(search):
+        search.take_all_forms()
+        seen: set[int] = set()
+        while True:
+            for group in search.memo.live_groups():
+                search.push(ExploreInput(group.id))
+                for mexpr in group.logical:
+                    for bit, rule in search.regions.partitioning:
+                        if not mexpr.applied & bit and rule.pattern.takes(mexpr.op):
+                            mexpr.applied |= bit
+                            if isinstance(mexpr.op, JoinGraph) and search.regions.unseen(mexpr):
+                                _split(search, rule, mexpr)
+                            else:
+                                search.push(ApplyRule(rule, mexpr))
+            search.drain()
+            grown = {group.id for group in search.memo.live_groups()}
+            if grown <= seen:
+                break
+            seen = grown
+        return search.counters.proven
+
+
+def explore_all_forms(search: Search) -> None:
+    """Explore the forms of the query that were left out, with the joins that rules look into."""
+    with _aside(search):
+        search.take_all_forms()
+
+
+@contextmanager
+def _aside(search: Search) -> Iterator[None]:
+    """What is done to a memo after its search."""
     kept = search.counters, search.trace, search.budget, search.deadline, search.exploration
     search.counters, search.exploration = Counters(), "all"
     search.trace = search.memo.trace = None
     search.budget = search.deadline = INFINITY
-    seen: set[int] = set()
-    while True:
-        for group in search.memo.live_groups():
-            search.push(ExploreInput(group.id))
-            for mexpr in group.logical:
-                for bit, rule in search.regions.partitioning:
-                    if not mexpr.applied & bit and rule.pattern.takes(mexpr.op):
-                        mexpr.applied |= bit
-                        if isinstance(mexpr.op, JoinGraph) and search.regions.unseen(mexpr):
-                            _split(search, rule, mexpr)
-                        else:
-                            search.push(ApplyRule(rule, mexpr))
-        search.drain()
-        grown = {group.id for group in search.memo.live_groups()}
-        if grown <= seen:
-            break
-        seen = grown
-    complete = search.counters.proven
+    yield
     search.counters, search.trace, search.budget, search.deadline, search.exploration = kept
     search.memo.trace, search.stale = search.trace, False
-    return complete
 
 
 def _split(search: Search, rule: TransformationRule, graph: LogicalExpr) -> None:

@@ -127,12 +127,16 @@ class Regions(OfSearch):
         return False
 
     def decide(self, splits: bool = True) -> None:
-        """Decide for each join graph of the query, which has just been inserted. `splits`: the driver needs no expressions."""
+        """Decide for each join graph of the query, or form of it, that has just been inserted; and anew for those there were, now
+        that there is more around them. `splits`: the driver needs no expressions."""
         search = self.search
+        self._waiting += [graph for graph in self.wholes if graph.rule is not None]
+        for graph in self._waiting:
+            self.wholes.pop(graph, None)
         by_cost = search.context.settings.decorrelate == "cost"
         self._forms = by_cost and search.memo.merges > 0  # trees of a choice have become one group
         for group in search.memo.groups:
-            graphs = [mexpr for mexpr in group.logical if isinstance(mexpr.op, JoinGraph)]
+            graphs = [mexpr for mexpr in group.logical if isinstance(mexpr.op, JoinGraph) and mexpr.rule is None]
             if self.stay(group.logical):
                 search.counters.narrow("joins of several kinds are too many to be tried in other orders")
             for mexpr in graphs:
@@ -143,6 +147,8 @@ class Regions(OfSearch):
                     search.counters.narrow(decision.lost)
                 if splits and decision.method is not Method.EXPAND:
                     mexpr.barred |= self._bit  # rules do not see its splits
+                elif mexpr.barred & self._bit:
+                    self._waiting.append(mexpr)
 
     def _decide(self, graph: LogicalExpr, decision: Decision) -> None:
         self.wholes[graph] = decision
@@ -178,7 +184,7 @@ class Regions(OfSearch):
         if self.search.context.settings.region == "tasks":
             return
         for each in made:
-            if isinstance(each.op, JoinGraph) and each.rule != PARTITION:
+            if isinstance(each.op, JoinGraph) and each.rule not in (None, PARTITION):
                 each.barred |= self._bit
                 self._waiting.append(each)
 

@@ -30,6 +30,7 @@ from optimizer.rules.rule_set import RuleSet
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.failures import what_was_found, why_no_plan
 from optimizer.search.first_plan import want_one_plan
+from optimizer.search.forms import spools_first
 from optimizer.search.group_ways import add_way, waiting_way
 from optimizer.search.regions import Regions
 from optimizer.search.tasks.apply_rule import ApplyRule
@@ -47,6 +48,7 @@ class Search(SearchContext):
         super().__init__(memo, rules, context, cost, trace)
         self.regions = self.sources = Regions(self)
         self.budget = context.settings.budget_tasks or INFINITY
+        self.left_out: list[tuple[Tree, float]] = []  # forms of the query that are not in the memo, and what each costs at least
         self._open_rules = any(rule.name not in INNER_ORDERING for rule in rules.transformations)
         if self.exploration != "all" and self._open_rules and isinstance(memo.figures, Figures):
             memo.figures.later_rules = True
@@ -64,8 +66,34 @@ class Search(SearchContext):
         return goal
 
     def drive(self, tree: Tree, required: TraitSet) -> Goal:
-        """Explore, then optimize."""
-        return self.optimize(self.explore(tree), required)
+        """Explore, then optimize; then the same with those other forms of the query that may be cheaper."""
+        first, self.left_out = spools_first(self, tree)
+        root = self.explore(first)
+        self._take_forms(root, self.memo.group(root).lower)  # which no plan of the first will rule out
+        goal = self.optimize(self.memo.find(root), required)
+        if not self.counters.budget and self._take_forms(goal.group, goal.best_cost):
+            self.restart()
+            goal = self.optimize(self.memo.find(goal.group), required)
+        return goal
+
+    def take_all_forms(self) -> None:
+        """Explore those forms of the query that were left out."""
+        assert self.root is not None
+        self._take_forms(self.root.group, INFINITY)
+
+    def _take_forms(self, root: int, below: float) -> bool:
+        """Explore those of the forms left out that may cost less than `below`; whether there are any."""
+        forms = [form for form, least in self.left_out if least < below]
+        self.left_out = [(form, least) for form, least in self.left_out if least >= below]
+        goal, self.root = self.root, None  # no goal has to be told what is new
+        for form in forms:
+            _, new = self.memo.insert(self.regions.collect(form), root)
+            self.regions.decide()
+            self.arrived(new)
+        if forms:
+            self._explore_all(root)
+        self.root = goal
+        return bool(forms)
 
     def explore(self, tree: Tree) -> int:
         """Insert the query, decide what becomes of its regions of joins and, unless exploration waits, apply transformation rules
@@ -74,16 +102,19 @@ class Search(SearchContext):
         self.regions.decide()
         if self.exploration == "all":
             self.push(ExploreInput(root))
-            explored = self.drain()
-            while explored and (graphs := self.regions.looked_into()):
-                for graph in reversed(graphs):
-                    self.push(ExploreMExpr(graph))
-                explored = self.drain()
-            if self.memo.merges or self._open_rules:
-                self._emit_lower(lower_bounds_fall(self.memo, self.least), "other expressions")
-            if self.use_bounds and explored and not self.counters.budget:
-                self._emit_lower(lower_bounds_rise(self.memo, root, self.least), "all its expressions")
+            self._explore_all(root)
         return self.memo.find(root)
+
+    def _explore_all(self, root: int) -> None:
+        explored = self.drain()
+        while explored and (graphs := self.regions.looked_into()):
+            for graph in reversed(graphs):
+                self.push(ExploreMExpr(graph))
+            explored = self.drain()
+        if self.memo.merges or self._open_rules:
+            self._emit_lower(lower_bounds_fall(self.memo, self.least), "other expressions")
+        if self.use_bounds and explored and not self.counters.budget:
+            self._emit_lower(lower_bounds_rise(self.memo, root, self.least), "all its expressions")
 
     def _emit_lower(self, groups: list[Group], because: str) -> None:
         if self.trace is not None:

@@ -1,0 +1,146 @@
+"""Forms of a query that are left out, since to read their tables costs more than a plan of another form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import pytest
+
+from optimizer.algebra.logical import Aggregate
+from optimizer.algebra.spools import With
+from optimizer.catalog.table import Catalog
+from optimizer.explanation.recost import Recosting
+from optimizer.pipeline import OptimizedQuery, Optimizer
+from optimizer.plan_space.of_search import full_space
+from optimizer.rules.catalog import TRANSFORMATIONS
+from optimizer.rules.transform.join_commute import JoinCommute
+from optimizer.settings import Settings
+from tests.conftest import blocks, quick_and_slow
+from tests.search.stored_tables import STAR, catalog, table
+
+TWICE = """with q as (select s.i, s.j, sum(s.k) n from s join a on s.i = a.i group by s.i, s.j)
+select count(*) from q x join q y on x.n = y.n where x.j < y.j"""
+FILTERED = """with q as (select s.i, s.j from s join a on s.j = a.j join b on a.k = b.k)
+select count(*) from q where j = 1 union all select count(*) from q where j = 2"""
+EVERY = {"region": "tasks", "pruning": "none"}
+
+
+def planned(sql: str, tables: Catalog = STAR, **settings: Any) -> OptimizedQuery:
+    return Optimizer(tables, Settings(**settings)).optimize(sql)
+
+
+def has_both(query: OptimizedQuery) -> bool:
+    assert query.engine.root is not None
+    ops = [type(m.op) for m in query.memo.group(query.engine.root.group).logical]
+    return With in ops and len(set(ops)) > 1
+
+
+def test_tables_read_twice_cost_more_than_a_plan_that_reads_them_once() -> None:
+    query = planned(TWICE)
+    assert query.search.proven and len(query.engine.left_out) == 1 and not has_both(query)
+    every = planned(TWICE, **EVERY)
+    assert has_both(every) and not every.engine.left_out
+    assert query.cost == pytest.approx(every.cost, rel=1e-12)
+    assert len(query.memo.groups) < len(every.memo.groups)
+
+
+def test_a_form_that_may_be_cheaper_is_searched() -> None:
+    query = planned(FILTERED)
+    assert query.search.proven and not query.engine.left_out and has_both(query)
+    assert query.cost == pytest.approx(planned(FILTERED, **EVERY).cost, rel=1e-12)
+    assert query.cost < planned(FILTERED, ctes="spool").cost
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"pruning": "none"}, {"pruning": "upper"}, {"region": "tasks"}, {"exploration": "interleaved"}, {"decorrelate": "cost"}],
+)
+def test_where_all_forms_are_searched(settings: dict[str, Any]) -> None:
+    assert has_both(planned(TWICE, **settings))
+
+
+def test_rules_of_others_may_read_tables_in_part() -> None:
+    class Own(JoinCommute):
+        name = "own"
+
+    query = Optimizer(STAR, Settings(), transformations=(*TRANSFORMATIONS, Own())).optimize(TWICE)
+    assert has_both(query)
+
+
+def test_who_looks_at_all_plans_sees_all_forms() -> None:
+    assert full_space(planned(TWICE).engine).count == full_space(planned(TWICE, **EVERY).engine).count
+    assert full_space(planned(TWICE).engine).count > full_space(planned(TWICE, ctes="spool").engine).count
+
+
+def test_other_figures_may_make_a_form_the_cheapest() -> None:
+    found, every = (Recosting(planned(TWICE, **settings).engine) for settings in ({}, EVERY))
+    for factors in ({}, {"table_scan": 1e-4}, {"table_scan": 1e-4, "fill_spool": 1e4}):
+        assert found.under(factors=factors).cost == pytest.approx(every.under(factors=factors).cost, rel=1e-9)
+    dear = found.under(factors={"table_scan": 1e-4, "fill_spool": 1e4}).plan
+    assert "with_spools" not in [node.op.name for node in dear.walk()]
+
+
+def test_a_budget_leaves_a_plan() -> None:
+    query = planned(TWICE, budget_tasks=20)
+    assert not query.search.proven and query.engine.left_out
+    assert query.cost >= planned(TWICE).cost * (1 - 1e-12)
+
+
+def random_query(random: Random) -> tuple[Catalog, str]:
+    """One or two common table expressions, each read several times."""
+    tables = []
+    for name in "abc":
+        rows = int(10 ** random.uniform(1, 5))
+        counts = {column: max(1, int(rows ** random.uniform(0.1, 1.0))) for column in "kjv"}
+        tables.append(table(name, rows, counts, key=random.choice(["", "k"]), order=random.choice(["", "k", "j k"])))
+
+    def held(source: str) -> str:
+        on = f"x.{random.choice('kj')} = y.{random.choice('kjv')}"
+        where = random.choice(["", " where x.v = 1", " where x.j < 3"])
+        return random.choice([
+            f"select k, j, v from {source} x{where}",
+            f"select k, max(j) j, count(*) v from {source} x{where} group by k",
+            f"select x.k, y.j, x.v from {source} x join {random.choice('abc')} y on {on}{where}",
+            f"select x.k, max(y.j) j, count(*) v from {source} x join {random.choice('abc')} y on {on}{where} group by x.k",
+        ])  # fmt: skip
+
+    ctes = f"with p as ({held(random.choice('abc'))})"
+    if random.random() < 0.4:
+        ctes += f", q as ({held('p')})"
+    names = ["p", "q"] if ", q as" in ctes else ["p"]
+    parts = []
+    for i in range(random.choice([2, 2, 3])):
+        where = random.choice(["", " where v = 1", " where j = 2", " where k < 5"])
+        parts.append(f"(select k, j, v from {random.choice(names)}{where}) t{i}")
+    source = parts[0]
+    for i, part in enumerate(parts[1:], 1):
+        source += (
+            f" {random.choice(['', '', '', 'left '])}join {part} on t{i - 1}.{random.choice('kkj')} = t{i}.{random.choice('kkj')}"
+        )
+    last = random.choice([
+        f"select count(*), sum(t0.v) from {source}",
+        f"select t0.k, t1.j from {source} order by t0.k",
+        f"select t1.j, max(t0.v) from {source} group by t1.j",
+        f"select k from {parts[0]} union all select j from {parts[1]}",
+    ])  # fmt: skip
+    return catalog(*tables), f"{ctes} {last}"
+
+
+@pytest.mark.parametrize("seeds", quick_and_slow(blocks(0, 80, 40), blocks(1000, 3000, 200)), ids=str)
+def test_plans_are_as_cheap_as_with_all_forms(seeds: Sequence[int]) -> None:
+    out = 0
+    for seed in seeds:
+        tables, sql = random_query(Random(seed))
+        found, every = planned(sql, tables, budget_tasks=0), planned(sql, tables, budget_tasks=0, **EVERY)
+        assert found.cost == pytest.approx(every.cost, rel=1e-9), (seed, sql)
+        assert found.search.proven is every.search.proven, (seed, sql)
+        out += len(found.engine.left_out)
+    assert out > len(seeds) // 10
+
+
+def test_what_is_left_out_has_groups_of_its_own() -> None:
+    query = planned(TWICE)
+    grouped = [m for group in query.memo.live_groups() for m in group.logical if isinstance(m.op, Aggregate) and m.rule is None]
+    assert len(grouped) == 2, "of the expression, and of the result"
