@@ -264,7 +264,12 @@ const CHANGES = {
   },
   restart(state, event, log) {
     for (const id of [...state.goals.keys()]) anew(state, id, log);
-    for (const group of state.groups.values()) log.set(group, "goals", []);
+    for (const group of state.groups.values()) {
+      log.set(group, "goals", []);
+      log.set(group, "physical", group.physical.filter((id) => id >= 0));
+    }
+    // splits that were the best ways of goals
+    for (const id of [...state.mexprs.keys()]) if (id < 0) log.drop(state.mexprs, id);
   },
   recost(state, event, log) {
     for (const id of event.goals) log.set(goalAt(state, id), "best", null);

@@ -199,7 +199,10 @@ class Draft:
         for id in list(self.state.goals):
             self._anew(id)
         for id in self.state.groups:
-            self.groups.edit(id).goals = []
+            group = self.groups.edit(id)
+            group.goals, group.physical = [], [each for each in group.physical if each >= 0]
+        for id in [id for id in self.state.mexprs if id < 0]:  # splits that were the best ways of goals
+            self.mexprs.remove(id)
 
     def _anew(self, id: int) -> None:
         goal = self.state.goals[id]

@@ -10,6 +10,7 @@ import pytest
 
 from optimizer.algebra.logical import Aggregate
 from optimizer.algebra.spools import With
+from optimizer.audit.audit import audit
 from optimizer.catalog.table import Catalog
 from optimizer.explanation.recost import Recosting
 from optimizer.pipeline import OptimizedQuery, Optimizer
@@ -17,7 +18,10 @@ from optimizer.plan_space.of_search import full_space
 from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.rules.transform.join_commute import JoinCommute
 from optimizer.settings import Settings
+from optimizer.trace.recorder import Trace
+from optimizer.trace.replay import Replay
 from tests.conftest import blocks, quick_and_slow
+from tests.search.snapshot import snapshot
 from tests.search.stored_tables import STAR, catalog, table
 
 TWICE = """with q as (select s.i, s.j, sum(s.k) n from s join a on s.i = a.i group by s.i, s.j)
@@ -126,6 +130,17 @@ def random_query(random: Random) -> tuple[Catalog, str]:
         f"select k from {parts[0]} union all select j from {parts[1]}",
     ])  # fmt: skip
     return catalog(*tables), f"{ctes} {last}"
+
+
+def test_a_form_that_is_searched_after_all_is_replayed() -> None:
+    """What was costed before is forgotten."""
+    tables, sql = random_query(Random(2))
+    trace = Trace()
+    query = Optimizer(tables, Settings(budget_tasks=0)).optimize(sql, trace)
+    assert [event["kind"] for event in trace.events].count("restart") == 1 and not query.engine.left_out
+    live, replayed = snapshot(query.engine), Replay(trace.events).final()
+    assert (replayed.groups, replayed.mexprs, replayed.goals) == (live.groups, live.mexprs, live.goals)
+    assert audit(query.engine, trace).sound
 
 
 @pytest.mark.parametrize("seeds", quick_and_slow(blocks(0, 80, 40), blocks(1000, 3000, 200)), ids=str)
