@@ -78,8 +78,8 @@ class Search(SearchContext):
 
     def take_all_forms(self) -> None:
         """Explore those forms of the query that were left out."""
-        assert self.root is not None
-        self._take_forms(self.root.group, INFINITY)
+        if self.root is not None:
+            self._take_forms(self.root.group, INFINITY)
 
     def _take_forms(self, root: int, below: float) -> bool:
         """Explore those of the forms left out that may cost less than `below`; whether there are any."""

@@ -132,6 +132,11 @@ def random_query(random: Random) -> tuple[Catalog, str]:
     return catalog(*tables), f"{ctes} {last}"
 
 
+def test_a_bound_that_is_too_high_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("optimizer.search.forms._reading", lambda memo, form: 1e9)
+    assert planned(FILTERED).cost > planned(FILTERED, **EVERY).cost
+
+
 def test_a_form_that_is_searched_after_all_is_replayed() -> None:
     """What was costed before is forgotten."""
     tables, sql = random_query(Random(2))
