@@ -2,8 +2,8 @@
 
 A common table expression that is read several times may be computed once or for each reference (`stages`). The form with spools
 is searched first: where the tables that another form names cost as much to read as the plan found, that form stays out of the
-memo. So it is where bounds are used, nobody watches, and every table is known to be read: by rules of this project that make no
-lookups of joins, in a form without an Apply or another choice.
+memo. So it is where bounds are used, nobody says how to search (setting `region`), and every table is known to be read: by rules
+of this project that make no lookups of joins, in a form without an Apply or another choice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LOOKUPS = ("join_to_apply", "join_to_apply_grouped")
 def spools_first(search: SearchContext, tree: Tree) -> tuple[Tree, list[tuple[Tree, float]]]:
     """What is searched first, and the forms that may be left out then, each with what its plans cost at least."""
     settings, forms = search.context.settings, [each for each in tree.inputs if isinstance(each, Tree)]
-    bounds = search.use_bounds and search.prune and search.exploration == "all" and settings.region != "tasks"
+    bounds = search.use_bounds and search.prune and search.exploration == "all" and settings.region == "auto"
     if not isinstance(tree.op, Choice) or not bounds or settings.join_order or not isinstance(forms[0].op, With):
         return tree, []
     if any(rule not in TRANSFORMATIONS or rule.name in _LOOKUPS for rule in search.rules.transformations):

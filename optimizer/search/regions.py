@@ -180,8 +180,8 @@ class Regions(OfSearch):
         return next((whole for whole in self.wholes if leaves <= set(map(find, whole.inputs))), None)
 
     def wait(self, made: list[LogicalExpr]) -> None:
-        """Join graphs that rules make are not split before `looked_into` was asked, unless someone watches."""
-        if self.search.context.settings.region == "tasks":
+        """Join graphs that rules make are not split before `looked_into` was asked, unless someone says how to search."""
+        if self.search.context.settings.region != "auto":
             return
         for each in made:
             if isinstance(each.op, JoinGraph) and each.rule not in (None, PARTITION):
