@@ -18,7 +18,8 @@ class SearchStats:
     `groups`, `goals`: with the sets of relations that have no group; `joins_enumerated`: pairs of inputs joined, each once;
     `regions`: by how they were searched (expand, table, tasks, one order); `lower_bound`: no plan costs less, 0 where plans were
     left out beforehand; `gap`: how much dearer the plan can be, as a fraction, None where nothing is known; `forced`: the join
-    order that was asked for; `budget`: the one that ended the search, if so.
+    order that was asked for; `budget`: the one that ended the search, if so; `forms_left_out`: forms of the query that were not
+    searched, since to read their tables costs as much as a plan (`search.forms`).
     """
 
     groups: int
@@ -45,6 +46,7 @@ class SearchStats:
     prepass_converged: bool
     forced: str = ""
     budget: str = ""
+    forms_left_out: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -89,4 +91,5 @@ def search_stats(search: Search, prepass_converged: bool = True) -> SearchStats:
         prepass_converged=prepass_converged,
         forced=search.context.settings.join_order,
         budget=counters.budget,
+        forms_left_out=len(search.left_out),
     )

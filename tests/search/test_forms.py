@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from memo_viz.explain import search_text
 from optimizer.algebra.logical import Aggregate
 from optimizer.algebra.spools import With
 from optimizer.audit.audit import audit
@@ -43,7 +44,9 @@ def has_both(query: OptimizedQuery) -> bool:
 
 def test_tables_read_twice_cost_more_than_a_plan_that_reads_them_once() -> None:
     query = planned(TWICE)
-    assert query.search.proven and len(query.engine.left_out) == 1 and not has_both(query)
+    assert query.search.proven and query.search.forms_left_out == 1 and not has_both(query)
+    told = " ".join(search_text(query.search.as_dict(), query.ms, query.cost).split())
+    assert "1 form of the query left out, whose tables cost more to read than this plan" in told
     every = planned(TWICE, **EVERY)
     assert has_both(every) and not every.engine.left_out
     assert query.cost == pytest.approx(every.cost, rel=1e-12)
