@@ -20,7 +20,7 @@ from experiments.sub_plans import JOINS_ALONE, SubPlans
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.ctes import with_spools
 from optimizer.algebra.region_graph import RegionGraph
-from optimizer.algebra.spools import Spool
+from optimizer.algebra.spools import Spool, With
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
@@ -49,8 +49,10 @@ Tables = dict[str, pa.Table]
 
 
 def group_tree(memo: Memo, gid: int) -> Tree:
-    """The first expression of a group, and so on down to the leaves."""
+    """The first expression of a group, and so on down to the leaves; what reads spools for a query that has them."""
     expr = memo.group(gid).logical[0]
+    if isinstance(expr.op, With):
+        return group_tree(memo, expr.inputs[-1])
     inputs = tuple(group_tree(memo, i) for i in expr.inputs)
     if isinstance(expr.op, RegionGraph):
         return expr.op.region.written(expr.op.relations, inputs)
