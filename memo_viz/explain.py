@@ -108,7 +108,7 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float,
     skips = {name: count for name, count in search["pruned"].items() if count}
     dominated = skips.pop("dominated", 0)
     pruned = ", ".join(f"{count:,} by {name}" for name, count in skips.items()) or "nothing"
-    pruned += f"; {dominated:,} merge joins left out, as hash joins never cost more" if dominated else ""
+    pruned += f"; {many(dominated, 'merge join')} left out, as hash joins never cost more" if dominated else ""
     forms = search.get("forms_left_out", 0)
     pruned += f"; {many(forms, 'form')} of the query left out, whose tables cost more to read than this plan" if forms else ""
     forced = search.get("forced", "")

@@ -91,5 +91,5 @@ def search_stats(search: Search, prepass_converged: bool = True) -> SearchStats:
         prepass_converged=prepass_converged,
         forced=search.context.settings.join_order,
         budget=counters.budget,
-        forms_left_out=len(search.left_out),
+        forms_left_out=sum(least >= root.best_cost for _, least in search.left_out),  # others by a budget
     )
