@@ -237,7 +237,7 @@ class Stepper:
         count, names = _count(rest, "events", 5), self._names()
         at = self.replay.position - 1
         events = self.replay.events[max(0, at - count) : at + count + 1]
-        lines = [f"{'▶' if e['seq'] == at else ' '} {e['seq']:>7,}  {e['kind']:<12} {sentence(e, names)}" for e in events]
+        lines = [f"{'▶' if e['seq'] == at else ' '} {e['seq']:>7,}  {clean(e['kind']):<12} {sentence(e, names)}" for e in events]
         return "\n".join(self._views().cut(lines))
 
     def _why(self, rest: str) -> str:
