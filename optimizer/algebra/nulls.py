@@ -32,7 +32,7 @@ def is_not_null(scalar: Scalar, not_null: ColumnSet) -> bool:
             return is_not_null(scalar.arg, not_null)
         case Case():
             return all(is_not_null(v, not_null) for v in (*(v for _, v in scalar.branches), scalar.otherwise))
-    return False
+    return scalar.never_null
 
 
 def null_rejected(predicate: Predicate) -> ColumnSet:

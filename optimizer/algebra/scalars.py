@@ -53,6 +53,11 @@ class Scalar(metaclass=Interning):
     def children(self) -> tuple[Scalar, ...]:
         return ()
 
+    @property
+    def never_null(self) -> bool:
+        """Whether it is never NULL, whatever its operands are."""
+        return False
+
     def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
         return self
 

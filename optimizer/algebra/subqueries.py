@@ -74,6 +74,10 @@ class AnySubquery(Subquery):
     def children(self) -> tuple[Scalar, ...]:
         return self.left
 
+    @property
+    def never_null(self) -> bool:
+        return not self.left
+
     def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
         return AnySubquery(self.function, children, self.right, self.tree)
 

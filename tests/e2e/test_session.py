@@ -40,6 +40,8 @@ def test_the_schema_says_what_is_never_null(tmp_path):
         }  # fmt: skip
     outer = Session(tmp_path).sql("select l.i as l, r.i as r from t as l left join t as r on l.i = r.j").table
     assert [field.nullable for field in outer.schema] == [False, True]
+    asked = "select exists (select 1 from t as o where o.j = t.i) as e, i in (select j from t) as f from t"
+    assert [field.nullable for field in Session(tmp_path).sql(asked).table.schema] == [False, True]
     assert Session(tmp_path).sql("select i from t where false").table.schema == pa.schema([pa.field("i", pa.int64(), False)])
 
 
