@@ -19,14 +19,14 @@ whole text with case ignored, as `~` and `!~` do; `reverse` reverses code points
 `approx_count_distinct` is exact; `mode` takes NaN for one value; `every` is there; `strptime` reads no `epoch` and
 `infinity`; `now()` and `current_timestamp` are timestamps without zone,
 in the zone of this machine, at the time at which the query is bound; decimals of 38 digits that meet keep
-the digits after the point of both; HUGEINT is DECIMAL(38,0), so a double becomes one half away from zero; a constant of
-the wrong type (`case when c then 1 else 'a' end`) is converted before any row is read, and refused where it cannot be, even if
-no row asks for it. Functions over lists, structs and maps are refused.
+the digits after the point of both; HUGEINT is DECIMAL(38,0), so a double becomes one half away from zero, and `gcd` and
+operators of bits need a cast to BIGINT; a constant of the wrong type (`case when c then 1 else 'a' end`) is converted before
+any row is read, and refused where it cannot be, even if no row asks for it. Functions over lists, structs and maps are refused.
 
 Row values with NULLs are compared as the SQL standard says: `(NULL, 1) > (1, 1)`, `(1, 2) = (1, NULL)` and
 `(2, 3) NOT IN ((1, 1), (2, NULL))` are NULL, where DuckDB takes NULL for the greatest value, equal to itself, as when it sorts.
-Stored columns of unsigned integers have the next wider signed type, UBIGINT DECIMAL(20,0): `~u` of a UTINYINT 1 is -2, `u - 5` is
--4 and no error. `GROUP BY GROUPING SETS ((), ())` over no rows gives a row for each set also where nothing is aggregated.
+Stored columns of unsigned integers have the next wider signed type, of UBIGINT HUGEINT: `~u` of a UTINYINT 1 is -2,
+`u - 5` is -4 and no error. `GROUP BY GROUPING SETS ((), ())` over no rows gives a row for each set also where nothing is aggregated.
 
 Dates go from year 1 to 9999. There are no infinite ones: what DuckDB writes to a file for `'infinity'` is the last day that
 Arrow has, millions of years away. It is compared, sorted, joined and grouped by as that; computing with it is an error, and

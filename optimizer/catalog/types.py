@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.types import is_opaque
+from optimizer.algebra.types import HUGEINT, is_opaque
 
-_WIDER = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0)}
+_WIDER = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): HUGEINT}
 
 
 def canonical_type(stored: DataType) -> DataType:

@@ -165,7 +165,8 @@ def integer_argument(binder: ExpressionBinder, node: Any, what: str) -> Scalar:
     """An argument that must be a whole number, as int64."""
     operand = binder.operand(node)
     if not (is_integer(operand.type) or pa.types.is_null(operand.type)):
-        raise binder.source.error(f"{what} needs an integer, not {type_name(operand.type)}", operand.node)
+        hint = cast_hint(operand.scalar, INT64, "convert it with CAST(... AS BIGINT)")
+        raise binder.source.error(f"{what} needs an integer, not {type_name(operand.type)}", operand.node, hint)
     return convert(binder.source, operand, INT64)
 
 

@@ -11,16 +11,18 @@ import pyarrow as pa
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import PARAMETERS, Function
 from optimizer.algebra.scalars import Call, Literal, Scalar
-from optimizer.algebra.types import DATE, STRING, TIMESTAMP, is_integer, type_name
+from optimizer.algebra.types import DATE, INT64, STRING, TIMESTAMP, is_integer, type_name
 from optimizer.errors import ExecutionError, many
 from optimizer.sql import dates
 from optimizer.sql.arithmetic import double_argument, integer_argument, numeric_argument
+from optimizer.sql.cast_hints import cast_hint
 from optimizer.sql.coerce import Operand, as_text, convert, text_of
 from optimizer.sql.literals import unit_name
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
+_WRITTEN = {"bit_and_of": "&", "bit_or_of": "|", "bit_not": "~", "shift_left": "<<", "shift_right": ">>"}
 _EMPTY, _DAY = Literal("", STRING), Literal(date(2000, 1, 1), DATE)
 _REGEX = ("regexp_matches", "regexp_full_match", "regexp_replace", "regexp_extract")
 _TRIED_ON = {
@@ -49,7 +51,8 @@ def by_table(binder: ExpressionBinder, known: Function, nodes: Sequence[Any], no
         number = many(least, "argument") if least == most else f"{least} to {most} arguments"
         raise binder.source.error(f"{known.name.removesuffix('_of')} takes {number}, not {len(nodes)}", node)
     if "integers" in kinds:
-        args, _ = binder.meet([integer_operand(binder, each, known.name) for each in nodes], f"{known.name} cannot mix")
+        name = _WRITTEN.get(known.name, known.name)
+        args, _ = binder.meet([integer_operand(binder, each, name) for each in nodes], f"{name} cannot mix")
     else:
         args = [_table_argument(binder, known.name, kind, each) for kind, each in zip(kinds, nodes, strict=False)]
     if known.name in _TRIED_ON and all(isinstance(arg, Literal) for arg in args[1:]):
@@ -74,7 +77,8 @@ def arguments(binder: ExpressionBinder, node: Any, name: str, count: int) -> lis
 def integer_operand(binder: ExpressionBinder, node: Any, what: str) -> Operand:
     operand = binder.operand(node)
     if not (is_integer(operand.type) or pa.types.is_null(operand.type)):
-        raise binder.source.error(f"{what} needs integers, not {type_name(operand.type)}", operand.node)
+        hint = cast_hint(operand.scalar, INT64, "convert it with CAST(... AS BIGINT)")
+        raise binder.source.error(f"{what} needs integers, not {type_name(operand.type)}", operand.node, hint)
     return operand
 
 

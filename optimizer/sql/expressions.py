@@ -32,7 +32,7 @@ from optimizer.sql.coerce import Operand, bare, convert, meet, negated, truth
 from optimizer.sql.instead import FUNCTIONS_PAGE, INSTEAD
 from optimizer.sql.literals import DoesNotFit, number_literal
 from optimizer.sql.rows import row_items
-from optimizer.sql.scope import Scope, unknown
+from optimizer.sql.scope import Scope, in_schema, unknown
 from optimizer.sql.source import form_name
 
 if TYPE_CHECKING:
@@ -262,9 +262,9 @@ def _column(binder: ExpressionBinder, node: Any) -> Scalar:
     if isinstance(node.this, exp.Star):
         raise binder.source.unsupported("* inside an expression", node, "use count(*), or * as an item of its own in SELECT")
     if not node.args.keys() <= _OF_COLUMN:
-        if node.args.get("db") is not None:
+        if not in_schema(node):
             binder.refuse_field(node)
-        binder.source.only(node, *_OF_COLUMN)
+        binder.source.only(node, *_OF_COLUMN, "db")
     return binder.column(node)
 
 

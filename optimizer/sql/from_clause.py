@@ -27,7 +27,7 @@ from optimizer.sql.ctes import bind_reference
 from optimizer.sql.expressions import ExpressionBinder
 from optimizer.sql.joins import FromItem, cross, join
 from optimizer.sql.parse import COMMA_JOIN
-from optimizer.sql.scope import Relation, Scope
+from optimizer.sql.scope import Relation, Scope, in_schema
 from optimizer.sql.source import did_you_mean, form_name, listing
 from optimizer.sql.unnest import bind_split, is_split, unnested
 from optimizer.sql.values import SERIES, bind_series, bind_values, one_row
@@ -192,11 +192,10 @@ def _table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
 
 
 def _stored_table(context: Context, node: Any, name: str, ctes: Ctes | None) -> Table:
-    schema = node.args.get("db")
-    table = context.catalog.table(name) if schema is None or schema.name.lower() == "main" else None
+    table = context.catalog.table(name) if in_schema(node) else None
     if table is not None and node.args.get("catalog") is None:
         return table
-    if schema is not None:
+    if node.args.get("db") is not None:
         raise context.source.error(f'unknown table "{node.sql()}"', node, "tables have no schema name")
     known = [*context.catalog.tables, *(cte.name for cte in (ctes.and_outer() if ctes is not None else ()))]
     hint = f"the tables are {listing(known, 8)}" if known else "the dataset has no tables"

@@ -17,6 +17,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from optimizer.algebra.columns import DataType
+from optimizer.algebra.types import HUGEINT
 from optimizer.catalog.declarations import ColumnDeclaration, ForeignKeyDeclaration, TableDeclaration
 from optimizer.errors import CatalogError
 
@@ -38,7 +39,7 @@ _TYPES = {
     "UTINYINT": pa.int16(),
     "USMALLINT": pa.int32(),
     "UINT": pa.int64(),
-    "UBIGINT": pa.decimal128(20, 0),
+    "UBIGINT": HUGEINT,
     "SERIAL": pa.int32(),
     "BIGSERIAL": pa.int64(),
     **dict.fromkeys(("VARBINARY", "BINARY", "BLOB"), pa.binary()),

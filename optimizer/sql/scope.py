@@ -137,6 +137,12 @@ class Scope:
         return None
 
 
+def in_schema(node: Any) -> bool:
+    """Whether the name of a table or column, an AST node, has no schema, or `main`, which all tables are in."""
+    schema = node.args.get("db")
+    return schema is None or schema.name.lower() == "main"
+
+
 def unknown(source: Source, relations: Sequence[Relation], aliases: Sequence[str], node: Any) -> Exception:
     """The error for a column that nothing in reach has: what exists, and the closest name.
 

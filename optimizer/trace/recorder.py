@@ -50,7 +50,7 @@ class Trace:
         """Close the trace: says how many events were left out, if any."""
         if self.dropped:
             t = (perf_counter_ns() - self._start) // 1000
-            self.events.append({"seq": self._seq, "t": t, "kind": "dropped", "task": None, "count": self.dropped})
+            self.events.append({"seq": len(self.events), "t": t, "kind": "dropped", "task": None, "count": self.dropped})
 
 
 def json_lines(trace: Trace) -> Iterator[str]:

@@ -18,6 +18,7 @@ TABLE = pa.table(
         "k": pa.array([0, 1, 2, -1, None, 3, 31, 8, 40], pa.int32()),
         "b": pa.array([0, -1, None, 9223372036854775807, -9223372036854775808, 4, 6, 7, 1], pa.int64()),
         "u": pa.array([0, 255, None, 7, 16, 1, 2, 3, 128], pa.uint8()),
+        "ub": pa.array([0, 1, None, 2**63, 2**64 - 1, 7, 10, 3, 8], pa.uint64()),
         "d": pa.array(
             [
                 Decimal(x) if x else None

@@ -154,7 +154,7 @@ def test_a_traced_search_has_the_goals_costs_and_counters_of_one_that_is_not(sha
         assert sum(event["kind"] == "goal" for event in trace.events) == len(goals)
 
 
-def test_a_bounded_trace_says_what_it_dropped() -> None:
+def test_a_bounded_trace_says_what_it_dropped(tmp_path: Path) -> None:
     trace = Trace(max_events=50)
     trace.header("a join graph", {}, "digest")
     plan(graph_query("chain", 4, 1), trace)
@@ -162,6 +162,9 @@ def test_a_bounded_trace_says_what_it_dropped() -> None:
     assert len(trace.events) == 51
     assert trace.events[-1]["kind"] == "dropped"
     assert trace.events[-1]["count"] == trace.dropped > 0
+    write_jsonl(trace, tmp_path / "cut.jsonl")
+    read = Replay.load(tmp_path / "cut.jsonl")
+    assert (len(read.events), read.damage) == (51, None)
 
 
 def test_every_line_is_strict_json() -> None:

@@ -78,7 +78,7 @@ def test_every_encoding_becomes_the_canonical_type(tmp_path: Path, format: str) 
     )
     write(tmp_path, format, rows)
     table = open_dataset(tmp_path).tables["t"]
-    types = "int16 int64 decimal128(20,0) string string string binary decimal128(5,2) timestamp[us] float"
+    types = "int16 int64 decimal128(38,0) string string string binary decimal128(5,2) timestamp[us] float"
     assert [str(c.type).replace(" ", "") for c in table.columns] == types.split()
     read = open_source(table).to_table()
     assert read.schema == table.schema
