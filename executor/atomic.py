@@ -25,8 +25,9 @@ def atomic_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise OutputError(f"cannot write {path}: it is a folder")
-    if target.exists() and not target.is_file():
-        with _full_told(path, target), _open(target, "wb", path) as file:
+    given = Path(path)
+    if given.exists() and not given.is_file():  # resolved, what /dev/stdout is may have no name
+        with _full_told(path, given), _open(given, "wb", path) as file:
             yield file
         return
     if not target.parent.is_dir():

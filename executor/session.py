@@ -63,7 +63,7 @@ class Session:
         data: str | os.PathLike[str] | Catalog | Mapping[str, Any],
         settings: Settings | dict[str, Any] | None = None,
         program: Program = PROGRAM,
-        plugins: Sequence[str | os.PathLike[str]] = (),
+        plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
         timeout: float | None = None,
         memory_limit: int | str | None = None,
         preset: str | None = None,
@@ -99,9 +99,10 @@ class Session:
 
         Here and below `sql` is text, or the name of a built-in query such as `tpch/q05`.
         """
+        text = named_sql(sql)
         settings = for_query(self.settings, query_name(sql))
         optimizer = self.optimizer if settings is self.settings else self._optimizer(settings)
-        return optimizer.optimize(named_sql(sql), trace)
+        return optimizer.optimize(text, trace)
 
     def _optimizer(self, settings: Settings) -> Optimizer:
         estimator = chosen_estimator(settings, load_plugins(settings.plugins), self._counter())
@@ -212,10 +213,11 @@ def _with_values(sql: str, values: Values) -> str:
 
 def _settings(
     settings: Settings | dict[str, Any] | None,
-    plugins: Sequence[str | os.PathLike[str]],
+    plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     preset: str | None,
     **defaults: Any,
 ) -> Settings:
+    plugins = (plugins,) if isinstance(plugins, str | os.PathLike) else plugins
     if isinstance(settings, Settings) and preset is not None:
         raise SettingsError("a Settings object has a value for all settings of the preset: give those of your own as a mapping")
     if isinstance(settings, Settings) and not plugins:

@@ -104,6 +104,8 @@ def main(args: Sequence[str] | None = None) -> int:
         _drop_output()
         return 141
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return _fail(f"no file can have this name: {error.filename}", PlanscopeError.exit_code)
         if error.errno not in FULL:
             return _internal(error, arguments, facts)
         _drop_output()

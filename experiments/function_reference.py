@@ -26,7 +26,8 @@ any row is read, and refused where it cannot be, even if no row asks for it. Fun
 Row values with NULLs are compared as the SQL standard says: `(NULL, 1) > (1, 1)`, `(1, 2) = (1, NULL)` and
 `(2, 3) NOT IN ((1, 1), (2, NULL))` are NULL, where DuckDB takes NULL for the greatest value, equal to itself, as when it sorts.
 Stored columns of unsigned integers have the next wider signed type, of UBIGINT HUGEINT: `~u` of a UTINYINT 1 is -2,
-`u - 5` is -4 and no error. `GROUP BY GROUPING SETS ((), ())` over no rows gives a row for each set also where nothing is aggregated.
+`u - 5` is -4 and no error. `GROUP BY GROUPING SETS ((), ())` over no rows gives a row for each set also where nothing is
+aggregated.
 
 Dates go from year 1 to 9999. There are no infinite ones: what DuckDB writes to a file for `'infinity'` is the last day that
 Arrow has, millions of years away. It is compared, sorted, joined and grouped by as that; computing with it is an error, and

@@ -23,6 +23,8 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str, mask: bool, no_t
     \b
     planscope bundle tpch/q05 -d tpch:0.1 -o case.zip
     """
+    if not output.lower().endswith(".zip"):
+        raise click.UsageError(f"a bundle is a zip file, and {output} does not end in .zip")
     session, sql = inputs.open(facts)
     from experiments.bundles.bundle import make_bundle, plan, recorded, write_bundle
     from experiments.bundles.mask import masked

@@ -82,6 +82,8 @@ class Inputs:
         from optimizer.settings import Settings
 
         preset = None if self.preset is None else preset_file(self.preset)
+        if self.join_order is not None and not self.join_order.strip():
+            raise click.UsageError("--join-order is empty: write an order as '((c o) l)'")
         pairs = self.pairs if self.join_order is None else (*self.pairs, f"join_order={self.join_order}")
         settings = Settings.from_pairs(pairs, self.disable, self.settings_file, self.plugins, preset, **defaults)
         settings.check_injected()

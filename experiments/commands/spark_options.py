@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+_MASTER = re.compile(r"yarn|(spark|k8s)://\S+|local(\[(\d+|\*)(,\s*\d+)?\])?|local-cluster\[\d+,\s*\d+,\s*\d+\]")
 
 
 def spark_options(function: Command) -> Command:
@@ -23,8 +25,20 @@ def spark_options(function: Command) -> Command:
         function
     )
     return click.option(
-        "--master", metavar="URL", help="Where Spark runs: local[4], spark://host:7077, yarn. Default: local[*]."
+        "--master",
+        metavar="URL",
+        callback=_known,
+        help="Where Spark runs: local[4], spark://host:7077, yarn. Default: local[*].",
     )(function)
+
+
+def _known(context: click.Context, option: click.Parameter, master: str | None) -> str | None:
+    """Told here, since little is done without Spark being asked."""
+    if master is not None and not _MASTER.fullmatch(master):
+        raise click.BadParameter(
+            f'"{master}" is no master: write local[4], spark://HOST:PORT, k8s://URL or yarn', context, option
+        )
+    return master
 
 
 def _settings(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:

@@ -35,6 +35,8 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
     page = output is not None and Path(output).suffix.lower() in (".html", ".htm")
     if output is not None and not page and Path(output).suffix.lower() != ".jsonl" and Path(output).is_file():
         raise click.UsageError(f"{output} is there, and no trace by its name: end it in .jsonl, or .html for a page")
+    if output is not None and Path(output).suffix.lower() in (".svg", ".png", ".pdf"):
+        raise click.UsageError("a trace is JSON lines (.jsonl) or a page (.html); planscope memo makes pictures of it")
     if start is not None and not page:
         raise click.UsageError("--from is for pages: -o trace.html")
     if Path(inputs.sql).suffix.lower() == ".jsonl":

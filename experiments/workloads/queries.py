@@ -68,7 +68,9 @@ def resolve_sql(text: str) -> str:
 def named_sql(text: str) -> str:
     """The text of a built-in query, and any other text as it is: for SQL from a program, which names no files.
 
-    Raises SqlError for a name like that of a built-in query that there is not."""
+    Raises SqlError for a name like that of a built-in query that there is not, and for what is no text."""
+    if not isinstance(text, str):
+        raise SqlError(f"SQL is a text, not {type(text).__name__}")
     return resolve_sql(text) if is_graph_name(text) or _QUERY_NAME.fullmatch(text) else text
 
 

@@ -64,10 +64,11 @@ class Refusals:
 
     def of_operator(self, operator: str, members: Iterable[LogicalExpr]) -> Reason | None:
         """Why no rule makes a physical operator of some expressions; None where one does."""
-        rules = [rule for name, rule in self.rules.items() if name.endswith(f"_to_{operator}")]
+        physical = [each for group in self._search.memo.groups for mexpr in group.logical for each in mexpr.physical]
+        made = {each.op.name: each.rule for each in physical}  # rules of plug-ins have any name
+        rules = [rule for name, rule in self.rules.items() if name.endswith(f"_to_{operator}") or name == made.get(operator)]
         if not rules:
-            made = {name.partition("_to_")[2] for name, rule in self.rules.items() if isinstance(rule, ImplementationRule)}
-            known = sorted(made.union(ENFORCERS))
+            known = sorted({*made, *(rule.name.partition("_to_")[2] for rule in IMPLEMENTATIONS), *ENFORCERS})
             hint = did_you_mean(operator, known, f"there are {', '.join(known)}")
             return Reason(Kind.NO_SUCH, f'no rule makes an operator "{operator}"; {hint}')
         if all(rule.name not in self._on for rule in rules):

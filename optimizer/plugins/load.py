@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from functools import lru_cache, partial, update_wrapper
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -133,9 +134,10 @@ def _run(registry: Registry, file: str, path: str) -> None:
     sys.modules[name] = module  # dataclasses look their module up
     _loading.append(registry)
     try:
-        spec.loader.exec_module(module)
-        if callable(register := getattr(module, "register", None)):
-            register(registry)
+        with redirect_stdout(sys.stderr):  # standard output is for results
+            spec.loader.exec_module(module)
+            if callable(register := getattr(module, "register", None)):
+                register(registry)
     except KeyboardInterrupt:
         raise
     except BaseException as error:

@@ -90,13 +90,13 @@ def for_query(settings: Settings, name: str) -> Settings:
         return settings
     found = next((each for each in (name, name.rpartition("/")[2]) if each in queries), None)
     if found is None:
-        raise _not_among(queries, file)
+        raise _not_among(queries, file, f", {name}")
     return settings.replace(injected=f"{file}:{found}")
 
 
-def _not_among(queries: Collection[str], file: str) -> SettingsError:
+def _not_among(queries: Collection[str], file: str, name: str = "") -> SettingsError:
     return SettingsError(
-        f"{file} has cardinalities of {many(len(queries), 'query')} ({_names(queries)}), and none of the name of this one\n"
+        f"{file} has cardinalities of {many(len(queries), 'query')} ({_names(queries)}), and none of the name of this one{name}\n"
         f"write injected={file}:QUERY"
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -127,6 +128,35 @@ def test_each_command_has_help(planscope):
     for command in ("demo", "run", "explain", "memo", "trace", "data", "rules", "settings", "workloads"):
         done = planscope(command, "--help")
         assert done.code == 0 and "Usage: planscope " + command in done.out
+
+
+def test_a_name_that_no_file_can_have(planscope, tmp_path):
+    long = "x" * 300
+    for command in (
+        ("run", SELECT, "-d", long), ("explain", "chain/3", "-o", str(tmp_path / long)), ("data", "show", long),
+        ("data", "import", long, "-o", str(tmp_path / "z")),
+    ):  # fmt: skip
+        done = planscope(*command)
+        assert done.code == 2 and "no file can have this name: " in done.err, command
+
+
+def test_files_whose_ending_is_another_kind(planscope, shop, tmp_path):
+    for command, output, said in (("trace", "t.svg", "planscope memo"), ("bundle", "case.tar", "does not end in .zip")):
+        done = planscope(command, SELECT, "-d", str(shop), "-o", str(tmp_path / output))
+        assert done.code == 2 and said in done.err and not list(tmp_path.iterdir())
+
+
+def test_a_master_that_is_none(planscope, shop):
+    done = planscope("run", SELECT, "-d", str(shop), "--engine", "spark", "--master", "locall[2]")
+    assert done.code == 2 and '"locall[2]" is no master' in done.err and not done.out
+
+
+def test_output_goes_into_a_pipe(planscope, shop):
+    reads, writes = os.pipe()
+    assert planscope("run", "select 1 as one", "-d", str(shop), "-o", f"/dev/fd/{writes}", "--format", "csv").code == 0
+    os.close(writes)
+    with open(reads) as pipe:
+        assert pipe.read() == "one\n1\n"
 
 
 def test_reader_that_goes_away():

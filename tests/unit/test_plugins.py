@@ -80,7 +80,7 @@ def test_decorators_and_register_do_the_same(tmp_path: Path) -> None:
     first = load_plugins([written(tmp_path, FREE + KEEP)])
     undecorated = (FREE + KEEP).replace("@cost_model\n", "").replace("@rule\n", "")
     body = f"{undecorated}\ndef register(registry):\n    registry.cost_model(Free)\n    registry.rule(Keep())\n"
-    second = load_plugins([written(tmp_path, body, "second.py")])
+    second = Session("joingraph", plugins=written(tmp_path, body, "second.py")).optimizer.plugins
     assert [each[:3] for each in first.extensions] == [each[:3] for each in second.extensions]
     assert [each[:3] for each in first.extensions] == [
         ("free", "cost_model", "Everything is free."),
@@ -303,7 +303,7 @@ def test_rewrites_come_last_unless_the_program_names_them(tmp_path: Path) -> Non
 
 
 def test_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = written(tmp_path, FREE + KEEP)
+    file = written(tmp_path, FREE + KEEP + "print('noise')\n")
     assert main(["rules", "--plugin", file, "--format", "json"]) == 0
     rules = json.loads(capsys.readouterr().out)
     assert rules[-1] == {"rule": "keep", "kind": "prepass", "what it does": f"Nothing changes. ({file})"}

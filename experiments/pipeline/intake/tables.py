@@ -90,7 +90,7 @@ class Tables:
         try:
             return self._all(tables)
         except PipelineError:
-            if not any(self.work.glob("*.json")):  # prepared files alone are nothing to go on with
+            if {path.stem for path in self.work.glob("*.json")} <= {"damaged"}:  # nothing to go on with
                 shutil.rmtree(self.work, ignore_errors=True)
             raise
 

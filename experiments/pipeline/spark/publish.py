@@ -80,7 +80,7 @@ def check_target(folder: Path, plan: Plan) -> None:
         )
     if left is not None and left["settings"] != plan.facts:
         unfinished, hint = f"{folder} holds an unfinished {left['what']}", "name another folder, or remove it"
-        if left["resume"] == plan.resume:
+        if left["resume"] == plan.resume or left["what"] == plan.what:
             raise OutputError(f"{unfinished}, begun with other sources or settings, so it cannot be gone on with\n{hint}")
         finish = f"{left['resume']} finishes it; or " if left["resume"] else ""
         raise OutputError(f"{unfinished}, not {plan.what}\n{finish}{hint}")

@@ -144,7 +144,7 @@ def test_a_named_query_of_a_file_is_not_taken_for_another(tmp_path: Path) -> Non
     file = tmp_path / "one.csv"
     file.write_text("query,aliases,cardinality\nchain/3,r0 r1,77\n")
     settings = {"estimator": "injected", "injected": str(file)}
-    message = rf"1 query \(chain/3\), and none of the name of this one\nwrite injected={file}:QUERY"
+    message = rf"1 query \(chain/3\), and none of the name of this one, chain/4\nwrite injected={file}:QUERY"
     with pytest.raises(SettingsError, match=message):
         Session("joingraph", settings).optimize("chain/4")
     assert rows_of(Session("joingraph", settings).optimize(resolve_sql("chain/4")))["r0 r1"] == 77.0
