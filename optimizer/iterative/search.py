@@ -56,7 +56,7 @@ class Iterative:
         self._new_root(gid, required)
         self._arrive(new)
         self._first_plan()
-        while self.queue.size:
+        while self.queue.size or self._look_again():
             match = self.queue.take()
             if self._superfluous(match):
                 continue
@@ -214,6 +214,17 @@ class Iterative:
         for each in new:
             each.barred |= barred
         self._arrive(new)
+
+    def _look_again(self) -> bool:
+        """Let rules look into joins that they had no reason to before; whether that gives matches."""
+        regions = self.search.regions
+        for group in list(self.memo.live_groups()) if regions.overlooked() else ():
+            graph = next((mexpr for mexpr in group.logical if isinstance(mexpr.op, JoinGraph)), None)
+            if graph is not None and not regions.unseen(graph):
+                seen, group.unseen = group.unseen, []
+                group.logical += seen
+                self._arrive(seen)
+        return bool(self.queue.size)
 
     def _merged(self) -> None:
         """Groups turned out to be one. What the merge has touched is costed anew.

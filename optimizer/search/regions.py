@@ -142,9 +142,7 @@ class Regions(OfSearch):
             for mexpr in graphs:
                 decision = self._decision(mexpr, len(graphs) > 1)
                 self._decide(mexpr, decision)
-                search.open_splits |= decision.open
-                if decision.lost:
-                    search.counters.narrow(decision.lost)
+                self._reckon(decision)
                 if splits and decision.method is not Method.EXPAND:
                     mexpr.barred |= self._bit  # rules do not see its splits
                 elif mexpr.barred & self._bit:
@@ -189,9 +187,9 @@ class Regions(OfSearch):
                 self._waiting.append(each)
 
     def looked_into(self) -> list[LogicalExpr]:
-        """Those of the join graphs that wait whose splits are to be expressions, now that rules have found what is around them: a
-        rule looks into them, or something would be lost else. Where there are none, the others are decided for good."""
-        found, decided = list[LogicalExpr](), dict[LogicalExpr, Decision]()
+        """Those of the join graphs whose splits are to be expressions, now that rules have found what is around them: a rule
+        looks into them, or something would be lost else. Where there are none, those that wait are decided for good."""
+        found, decided = self.overlooked(), dict[LogicalExpr, Decision]()
         for each in self._waiting:
             if each.dropped:
                 continue
@@ -206,6 +204,26 @@ class Regions(OfSearch):
                     self._decide(each, decided[each])
         self._waiting = [each for each in decided if each.barred & self._bit]
         return found
+
+    def overlooked(self) -> list[LogicalExpr]:
+        """Join graphs of the query that a rule looks into after all, by what rules have put beside them."""
+        found = []
+        for graph, before in list(self.wholes.items()):
+            if graph.rule is not None or graph.dropped or before.method is Method.EXPAND or before.lost:
+                continue
+            decision = self._decision(graph)
+            if decision.method is Method.EXPAND or decision.lost:
+                self._decide(graph, decision)
+                self._reckon(decision)
+            if decision.method is Method.EXPAND:
+                graph.barred &= ~self._bit
+                found.append(graph)
+        return found
+
+    def _reckon(self, decision: Decision) -> None:
+        self.search.open_splits |= decision.open
+        if decision.lost:
+            self.search.counters.narrow(decision.lost)
 
     def _decision(self, mexpr: LogicalExpr, several: bool = False) -> Decision:
         """`several`: its group has other join graphs, of other relations; a region is but one."""

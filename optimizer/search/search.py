@@ -101,11 +101,12 @@ class Search(SearchContext):
         root, _ = self.memo.insert(self.regions.collect(tree))
         self.regions.decide()
         if self.exploration == "all":
-            self.push(ExploreInput(root))
             self._explore_all(root)
         return self.memo.find(root)
 
     def _explore_all(self, root: int) -> None:
+        if not self.memo.group(root).explored:  # it may have been united with groups that are not
+            self.push(ExploreInput(self.memo.find(root)))
         explored = self.drain()
         while explored and (graphs := self.regions.looked_into()):
             for graph in reversed(graphs):
@@ -129,10 +130,19 @@ class Search(SearchContext):
             if not self.drain():
                 self._take_first_plan(goal)
                 return goal
-            if not self.outdated():
+            if not (self._look_again() or self.outdated()):
                 return goal
             self.restart()
             goal = self.root_goal(goal.group, required)
+
+    def _look_again(self) -> bool:
+        """Whether there are joins that rules look into after all, to be explored when they are asked for again. Where everything
+        was explored before, there are none."""
+        graphs = [] if self.exploration == "all" else self.regions.overlooked()
+        for graph in graphs:
+            group = self.memo.group(graph.group)
+            group.explored = group.exploring = False
+        return bool(graphs)
 
     def root_goal(self, gid: int, required: TraitSet) -> Goal:
         """The goal of a group, which is the root's from now on."""

@@ -176,3 +176,20 @@ def test_what_is_left_out_has_groups_of_its_own() -> None:
     query = planned(TWICE)
     grouped = [m for group in query.memo.live_groups() for m in group.logical if isinstance(m.op, Aggregate) and m.rule is None]
     assert len(grouped) == 2, "of the expression, and of the result"
+
+
+def test_a_form_that_is_a_choice_itself_is_explored() -> None:
+    """Its groups are united with the root's, which was explored."""
+    tables = catalog(
+        table("s", 788, {"k": 2, "j": 314, "v": 141}),
+        table("f", 5377, {"k": 5377, "v": 3047}, key="k"),
+        table("h", 6067, {"j": 106}),
+    )
+    sql = (
+        "with p as (select s.k, s.j from s left join h on s.v = h.j join f on s.j = f.k) select count(*) from p x, p y, "
+        "(select k, max(j) j from s group by k) z join f on z.k = f.k where f.v = 1 and x.k = 1 and y.k = 2"
+    )
+    found = planned(sql, tables, semi_joins="cost")
+    every = planned(sql, tables, semi_joins="cost", **EVERY)
+    assert found.search.proven and every.search.proven and found.cost == pytest.approx(every.cost)
+    assert all(group.explored for group in found.memo.live_groups())

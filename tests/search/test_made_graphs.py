@@ -118,3 +118,29 @@ def test_plans_are_as_cheap_as_with_all_joins(seeds: Sequence[int]) -> None:
         every = Optimizer(tables, Settings(**more, region="tasks", pruning="none")).optimize(sql)
         assert found.cost == pytest.approx(every.cost, rel=1e-9), (seed, sql, more)
         assert found.search.proven is every.search.proven, (seed, sql, more)
+
+
+BESIDE = catalog(
+    table("b", 24, {"k": 1, "j": 2, "v": 2}, key="k"),
+    table("c", 10, {"k": 1, "j": 4, "v": 3}, key="k", order="k"),
+    table("d", 2914, {"k": 1065, "j": 10, "v": 1227}, key="k", order="j k"),
+    table("e", 40596, {"k": 3577, "j": 632, "v": 36577}, order="k"),
+)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {}, {"region": "tasks", "pruning": "none"}, {"driver": "iterative"}, {"exploration": "on_demand"},
+        {"exploration": "interleaved"}, {"enumeration": "partition"},
+    ],
+)  # fmt: skip
+def test_a_join_that_a_rule_puts_beside_others_is_seen(settings: dict[str, str]) -> None:
+    """The grouping goes below the anti-join, which can then be the last join."""
+    sql = (
+        "select t0.k, t1.j from (select t0.k, count(*) v from e t0 where not exists (select k from b where b.k = t0.k) "
+        "group by t0.k) t0 join d t2 on t0.k = t2.v join c t1 on t1.v = t2.k"
+    )
+    query = Optimizer(BESIDE, Settings(cost_model="c_out", **settings)).optimize(sql)
+    rules = Optimizer(BESIDE, Settings(cost_model="c_out", enumeration="rules")).optimize(sql)
+    assert query.search.proven and query.cost == pytest.approx(rules.cost) == pytest.approx(82.0845, 1e-5)

@@ -80,7 +80,7 @@ def test_decorators_and_register_do_the_same(tmp_path: Path) -> None:
     first = load_plugins([written(tmp_path, FREE + KEEP)])
     undecorated = (FREE + KEEP).replace("@cost_model\n", "").replace("@rule\n", "")
     body = f"{undecorated}\ndef register(registry):\n    registry.cost_model(Free)\n    registry.rule(Keep())\n"
-    second = Session("joingraph", plugins=written(tmp_path, body, "second.py")).optimizer.plugins
+    second = load_plugins(Session("joingraph", plugins=written(tmp_path, body, "second.py")).settings.plugins)
     assert [each[:3] for each in first.extensions] == [each[:3] for each in second.extensions]
     assert [each[:3] for each in first.extensions] == [
         ("free", "cost_model", "Everything is free."),

@@ -79,11 +79,10 @@ def check_target(folder: Path, plan: Plan) -> None:
             "name a new folder for the dataset, or remove that one"
         )
     if left is not None and left["settings"] != plan.facts:
-        unfinished, hint = f"{folder} holds an unfinished {left['what']}", "name another folder, or remove it"
-        if left["resume"] == plan.resume or left["what"] == plan.what:
-            raise OutputError(f"{unfinished}, begun with other sources or settings, so it cannot be gone on with\n{hint}")
-        finish = f"{left['resume']} finishes it; or " if left["resume"] else ""
-        raise OutputError(f"{unfinished}, not {plan.what}\n{finish}{hint}")
+        other = "begun with other sources or settings, so it cannot be gone on with"
+        other = other if plan.resume == left["resume"] or plan.what == left["what"] else f"not {plan.what}"
+        finish = f"{left['resume']} finishes it; or " if left["resume"] not in ("", plan.resume) else ""
+        raise OutputError(f"{folder} holds an unfinished {left['what']}, {other}\n{finish}name another folder, or remove it")
 
 
 def read_request(folder: Path) -> dict[str, Any] | None:
