@@ -1,4 +1,4 @@
-"""What becomes of each region of inner joins: decided once, when the query is in the memo.
+"""What becomes of each region of inner joins: decided when the query is in the memo, and anew when rules put joins beside it.
 
     EXPAND  all its joins become expressions of the memo, since a rule wants to look into them
     SPLITS  its sets of relations are goals whose ways are splits (`region_ways`); no rule looks into it
