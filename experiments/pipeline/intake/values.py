@@ -27,8 +27,9 @@ _ZONED = f"^{_DATE}{_TIME}(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)$"
 
 
 def stored_type(type: DataType) -> DataType:
-    """The canonical type of what Spark reads of a stored type; timestamps, columns of NULLs and what it does not read stay."""
-    return type if kinds.is_timestamp(type) or kinds.is_null(type) or kinds.is_float16(type) else canonical_type(type)
+    """The canonical type of what Spark reads of a stored type; timestamps, UBIGINT, columns of NULLs and what it does not read
+    stay."""
+    return type if kinds.is_timestamp(type) or type in (pa.null(), pa.uint64(), pa.float16()) else canonical_type(type)
 
 
 def read_type(stored: DataType) -> str | None:
@@ -37,6 +38,8 @@ def read_type(stored: DataType) -> str | None:
         return "bigint" if stored.unit == "ns" else "timestamp_ntz" if stored.tz is None else "timestamp"
     if kinds.is_null(stored):
         return "string"
+    if kinds.is_uint64(stored):
+        return "decimal(20,0)"
     return None if is_opaque(stored) else _spark_type(stored)
 
 
