@@ -4,6 +4,8 @@
     ------+--------------------+------------
     017   | [b, u]             |       79851
 
+In a CSV file the aliases are a text: `017,b u,79851`, or `b+u`. A query is named as on the command line: `q` for q.sql.
+
 A cardinality is that of the inner join of these tables with all that the query asks of them alone: their filters, and the
 conjuncts between them. So it is given to every set of relations with these aliases that is an inner join and linked by conjuncts,
 filters included. Sets not in the table are estimated from those that are (`known_rows`), and so are groupings, outer and
