@@ -144,3 +144,22 @@ def test_a_join_that_a_rule_puts_beside_others_is_seen(settings: dict[str, str])
     query = Optimizer(BESIDE, Settings(cost_model="c_out", **settings)).optimize(sql)
     rules = Optimizer(BESIDE, Settings(cost_model="c_out", enumeration="rules")).optimize(sql)
     assert query.search.proven and query.cost == pytest.approx(rules.cost) == pytest.approx(82.0845, 1e-5)
+
+
+def test_a_part_of_a_region_is_looked_into_with_it() -> None:
+    """Eager aggregation makes it of relations of which one has a semi-join by then."""
+    tables = catalog(
+        table("a", 4, {"k": 2, "j": 1, "v": 1}, key="k", order="k"),
+        table("b", 341, {"k": 30, "j": 104, "v": 88}),
+        table("d", 11858, {"k": 31, "j": 5984, "v": 2188}, key="k", order="j k"),
+        table("e", 371, {"k": 194, "j": 4, "v": 21}),
+    )
+    sql = (
+        "select t0.k, count(*) from (select distinct t0.k from e t0 join a t1 on t0.k = t1.k where t0.k in (select k from b)) t0 "
+        "join d t2 on t0.k = t2.v join (select k, max(j) j, count(*) v from d group by k) t1 on t1.k = t0.k group by t0.k"
+    )
+    found, every = (
+        Optimizer(tables, Settings(cost_model="c_out", **settings)).optimize(sql)
+        for settings in ({}, {"region": "tasks", "pruning": "none"})
+    )
+    assert found.search.proven and found.cost == pytest.approx(every.cost) == pytest.approx(123.948, 1e-5)
