@@ -20,6 +20,7 @@ from optimizer.algebra.columns import ColumnId, ColumnSet, DataType
 from optimizer.algebra.flags import AGGREGATE, NOT_TRUE
 from optimizer.algebra.interning import Interning
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
+from optimizer.algebra.types import cast_may_fail
 
 BOOL = pa.bool_()
 
@@ -431,29 +432,6 @@ def call_may_fail(function: str, args: tuple[Scalar, ...], type: DataType) -> bo
             return False
         return not pa.types.is_decimal(type) or (type.precision == 38 and function in ("+", "-", "*"))
     return True
-
-
-def cast_may_fail(source: DataType, target: DataType) -> bool:
-    """Whether some value of `source` has no counterpart in `target`."""
-    t = pa.types
-    if source == target or t.is_null(source) or t.is_string(target):
-        return False
-    if t.is_integer(source) and t.is_integer(target):
-        return bool(source.bit_width > target.bit_width or t.is_signed_integer(source) != t.is_signed_integer(target))
-    if (t.is_integer(source) or t.is_decimal(source)) and (t.is_floating(target) or t.is_boolean(target)):
-        return False
-    if t.is_integer(source) and t.is_decimal(target):
-        largest = 1 << source.bit_width - t.is_signed_integer(source)
-        return bool(len(str(largest)) > target.precision - target.scale)
-    if t.is_float32(source) and t.is_float64(target):
-        return False
-    if t.is_decimal(source) and t.is_decimal(target):
-        return bool(source.precision - source.scale > target.precision - target.scale)
-    if t.is_date32(source) and t.is_timestamp(target):
-        return False
-    if t.is_timestamp(source) and t.is_date32(target):
-        return False
-    return not t.is_boolean(source)
 
 
 def is_null_literal(scalar: Scalar) -> bool:

@@ -235,3 +235,26 @@ def type_width(type: DataType) -> float:
         return float(max(1, type.bit_width // 8))
     except ValueError:
         return 16.0
+
+
+def cast_may_fail(source: DataType, target: DataType) -> bool:
+    """Whether some value of `source` has no counterpart in `target`."""
+    t = pa.types
+    if source == target or t.is_null(source) or t.is_string(target):
+        return False
+    if t.is_integer(source) and t.is_integer(target):
+        return bool(source.bit_width > target.bit_width or t.is_signed_integer(source) != t.is_signed_integer(target))
+    if (t.is_integer(source) or t.is_decimal(source)) and (t.is_floating(target) or t.is_boolean(target)):
+        return False
+    if t.is_integer(source) and t.is_decimal(target):
+        largest = 1 << source.bit_width - t.is_signed_integer(source)
+        return bool(len(str(largest)) > target.precision - target.scale)
+    if t.is_float32(source) and t.is_float64(target):
+        return False
+    if t.is_decimal(source) and t.is_decimal(target):
+        return bool(source.precision - source.scale > target.precision - target.scale)
+    if t.is_date32(source) and t.is_timestamp(target):
+        return False
+    if t.is_timestamp(source) and t.is_date32(target):
+        return False
+    return not t.is_boolean(source)

@@ -22,9 +22,9 @@ from optimizer.algebra.logical_joins import AnyJoin, Apply, IndependentJoin, Joi
 from optimizer.algebra.predicates import compare, conjuncts
 from optimizer.algebra.props import united
 from optimizer.algebra.scalar_trees import rewrite, substitute
-from optimizer.algebra.scalars import BOOL, Call, Cast, ColumnRef, Literal, Predicate, Scalar, cast_may_fail
+from optimizer.algebra.scalars import BOOL, Call, Cast, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
-from optimizer.algebra.types import is_integer
+from optimizer.algebra.types import cast_may_fail, is_integer
 from optimizer.errors import PlanscopeError
 from optimizer.prepass.movable import for_row
 from optimizer.stats.filtered import listed_values
