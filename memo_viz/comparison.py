@@ -257,7 +257,7 @@ def _counts(traces: tuple[Events, Events], finals: tuple[MemoState, MemoState]) 
 
 
 def _parting(replays: tuple[Replay, Replay]) -> Parting | None:
-    """Times do not count, nor does the header, which has the settings."""
+    """Times do not count, nor does the header, which has the settings. Nobody knows what a trace that was cut left out."""
     a, b = (replay.events for replay in replays)
     at = next((i for i in range(1, min(len(a), len(b))) if not _same(a[i], b[i])), min(len(a), len(b)))
     if at >= len(a) and at >= len(b):
@@ -266,7 +266,7 @@ def _parting(replays: tuple[Replay, Replay]) -> Parting | None:
 
 
 def _same(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
-    return all(a.get(name) == b.get(name) for name in {*a, *b} - {"t"})
+    return a["kind"] != "dropped" and all(a.get(name) == b.get(name) for name in {*a, *b} - {"t"})
 
 
 def _head(comparison: Comparison) -> list[str]:

@@ -122,6 +122,10 @@ def test_a_cut_trace_ends_early(searches: tuple[Events, Events]) -> None:
     found = compare(searches[0], searches[0][:300])
     assert found.parting is not None and found.parting.event == 300 and found.parting.b is None
     assert "the trace has ended" in comparison_text(found) and found.cost[1] is None
+    dropped = {"seq": 300, "t": 0, "kind": "dropped", "task": None, "count": 7}
+    found = compare([*searches[0][:300], dropped], [*searches[0][:300], dropped])
+    assert found.parting is not None and found.parting.event == 300, "what was left out may differ"
+    assert "7 more events were left out" in comparison_text(found)
     assert compare(searches[0][:1], []).cost == (None, None)
 
 
