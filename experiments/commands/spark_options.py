@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_MASTER = re.compile(r"yarn|(spark|k8s)://\S+|local(\[(\d+|\*)(,\s*\d+)?\])?|local-cluster\[\d+,\s*\d+,\s*\d+\]")
+_MASTER = re.compile(r"yarn|\w+://\S+|local(\[(\d+|\*)(,\s*\d+)?\])?|local-cluster\[\d+,\s*\d+,\s*\d+\]")
 
 
 def spark_options(function: Command) -> Command:
