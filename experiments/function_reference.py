@@ -25,7 +25,7 @@ any row is read, and refused where it cannot be, even if no row asks for it. Fun
 
 Row values with NULLs are compared as the SQL standard says: `(NULL, 1) > (1, 1)`, `(1, 2) = (1, NULL)` and
 `(2, 3) NOT IN ((1, 1), (2, NULL))` are NULL, where DuckDB takes NULL for the greatest value, equal to itself, as when it sorts.
-Stored columns of unsigned integers have the next wider signed type, of UBIGINT HUGEINT: `~u` of a UTINYINT 1 is -2,
+Stored columns of unsigned integers have the next wider signed type, and UBIGINT becomes HUGEINT: `~u` of a UTINYINT 1 is -2,
 `u - 5` is -4 and no error. `GROUP BY GROUPING SETS ((), ())` over no rows gives a row for each set also where nothing is
 aggregated.
 

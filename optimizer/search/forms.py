@@ -3,8 +3,8 @@
 A common table expression that is read several times may be computed once or for each reference (`stages`). The form with spools
 is searched first: where the tables that another form names cost as much to read as the plan found, that form stays out of the
 memo. So it is where bounds are used, nobody says how to search (setting `region`), and every table is known to be read: by rules
-of this project that make no lookups of joins, in a form without an Apply or another choice. Forms share the groups of what both
-have: a way to compute a part of this one that rules would find by way of the other is left out with it.
+of this project that make no lookups of joins, in a form without an Apply or another choice. Forms share groups: what
+rules would add to these only while they explore the other form is left out with it.
 """
 
 from __future__ import annotations
