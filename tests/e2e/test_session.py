@@ -45,6 +45,14 @@ def test_the_schema_says_what_is_never_null(tmp_path):
     assert Session(tmp_path).sql("select i from t where false").table.schema == pa.schema([pa.field("i", pa.int64(), False)])
 
 
+@pytest.mark.parametrize("sql", [None, b"select 1", 7])
+def test_what_is_no_text_is_refused(shop, sql):
+    session = Session(shop)
+    for ask in (session.sql, session.explain, session.prepare, session.why):
+        with pytest.raises(SqlError, match="SQL is a text, not"):
+            ask(sql)
+
+
 def test_explain_does_not_run(shop):
     session = Session(shop)
     explanation = session.explain("select cast(name as integer) from people")  # would fail if it ran

@@ -161,6 +161,11 @@ def resolved(files, declared, merge):
     return resolve("t", files, declared, merge, {})
 
 
+def test_an_unsigned_integer_of_64_bits_becomes_a_hugeint():
+    (found,) = resolved([typed("a.parquet", u=pa.uint64())], None, False).columns
+    assert found.type == pa.decimal128(38, 0)
+
+
 def test_files_that_differ():
     a, b = typed("a.parquet", x=pa.int32(), y=pa.string()), typed("b.parquet", x=pa.int64())
     with pytest.raises(PipelineError, match=r'a\.parquet has a column "y", b\.parquet has none\n--merge-schema'):

@@ -314,6 +314,32 @@ def test_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert {"name", "title"} == set(json.loads(capsys.readouterr().out)["queries"][0])
 
 
+OWN_JOIN = '''
+from dataclasses import dataclass
+from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
+@operator
+@dataclass(frozen=True, slots=True)
+class OwnJoin(HashJoin):
+    """A hash join by another name."""
+    name = "own_join"
+@rule
+class Hashing(ImplementationRule):
+    """Its name does not end in that of the operator."""
+    name = "hashing"
+    pattern = node(Join, ANY, ANY)
+    def apply(self, bound, context):
+        made = JoinToHashJoin().apply(bound, context)
+        return [OwnJoin(j.kind, j.keys, j.residual, j.build_left, j.null_safe, j.mark) for j in made]
+'''
+
+
+def test_why_knows_an_operator_by_its_own_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["why", "chain/3", "--plugin", written(tmp_path, OWN_JOIN), "--operator"]
+    assert main([*asked, "own_join"]) == 0 and "own_join" in capsys.readouterr().out
+    assert main([*asked, "own_jon"]) == 2 and 'did you mean "own_join"?' in capsys.readouterr().err
+    assert main([*asked, "own_join", "--disable", "hashing"]) == 2 and '"own_join"' in capsys.readouterr().err
+
+
 def test_an_error_in_a_rule_of_a_plug_in_is_not_called_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(tmp_path, KEEP.replace("return None", "return bound.nothing").replace("RewriteRule", "TransformationRule"))
     assert main(["explain", "chain/3", "--plugin", file]) == 2
