@@ -218,7 +218,8 @@ class Iterative:
     def _look_again(self) -> bool:
         """Let rules look into joins that they had no reason to before; whether that gives matches."""
         regions = self.search.regions
-        for group in list(self.memo.live_groups()) if regions.overlooked() else ():
+        regions.overlooked()
+        for group in [group for group in self.memo.live_groups() if group.unseen]:
             graph = next((mexpr for mexpr in group.logical if isinstance(mexpr.op, JoinGraph)), None)
             if graph is not None and not regions.unseen(graph):
                 seen, group.unseen = group.unseen, []

@@ -206,8 +206,9 @@ class Regions(OfSearch):
         return found
 
     def overlooked(self) -> list[LogicalExpr]:
-        """Join graphs of the query that a rule looks into after all, by what rules have put beside them."""
-        found = []
+        """Join graphs of the query that a rule looks into after all, by what rules have put beside them, and those that have some
+        of their relations."""
+        found, find = list[LogicalExpr](), self.search.memo.find
         for graph, before in list(self.wholes.items()):
             if graph.rule is not None or graph.dropped or before.method is Method.EXPAND or before.lost:
                 continue
@@ -216,8 +217,11 @@ class Regions(OfSearch):
                 self._decide(graph, decision)
                 self._reckon(decision)
             if decision.method is Method.EXPAND:
-                graph.barred &= ~self._bit
-                found.append(graph)
+                leaves = set(map(find, graph.inputs))
+                closed = [m for group in self.search.memo.live_groups() for m in group.logical if m.barred & self._bit]
+                found += [m for m in closed if isinstance(m.op, JoinGraph) and leaves.issuperset(map(find, m.inputs))]
+        for each in found:
+            each.barred &= ~self._bit
         return found
 
     def _reckon(self, decision: Decision) -> None:

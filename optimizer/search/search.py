@@ -142,8 +142,6 @@ class Search(SearchContext):
         for graph in graphs:
             group = self.memo.group(graph.group)
             group.explored = group.exploring = False
-        if graphs and self.exploration == "interleaved":  # what was cut by then may have led to others
-            self.counters.narrow("a rule put a join beside joins that were costed by then")
         return bool(graphs)
 
     def root_goal(self, gid: int, required: TraitSet) -> Goal:
