@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow import moments, picked
+from executor.arrow.quantiles import CONTINUOUS, DISCRETE, EXACT, Quantile
 from executor.arrow.segments import Direction, all_valid, distinct_within, sorted_within, without
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import DataType
@@ -35,6 +36,7 @@ class Kernel(NamedTuple):
     finish: Callable[[Columns, np.ndarray, Sequence[Any], DataType], pa.Array]
     start: Callable[[Columns], Columns] | None = None
     merge: Callable[[Columns, np.ndarray], Columns] | None = None
+    quantile: Quantile | None = None
 
 
 KERNELS: dict[str, Kernel] = {
@@ -50,8 +52,8 @@ KERNELS: dict[str, Kernel] = {
     "bit_xor": Kernel(picked.one_value, None, picked.folded(np.bitwise_xor)),
     "product": Kernel(picked.one_value, None, picked.folded(np.multiply)),
     "mode": Kernel(picked.mode),
-    "quantile_disc": Kernel(picked.quantile_disc),
-    "quantile_cont": Kernel(picked.quantile_cont),
+    "quantile_disc": Kernel(DISCRETE.finish, quantile=DISCRETE),
+    "quantile_cont": Kernel(CONTINUOUS.finish, quantile=CONTINUOUS),
     "string_agg": Kernel(picked.string_agg),
     "regr_count": Kernel(moments.counts, moments.start_pairs, moments.merge_pairs),
 }
@@ -95,7 +97,7 @@ class Kept:
         self.call, self.parts = call, parts_of(call)
         self._kernel = KERNELS.get(call.function)
         if call.function == "quantile_cont" and not (is_float(call.type) and is_numeric(call.args[0].type)):
-            self._kernel = Kernel(picked.quantile_cont_exact)
+            self._kernel = Kernel(EXACT.finish, quantile=EXACT)
         self._reference = AGGREGATE_FUNCTIONS[call.function].reference
         self._keeps_nulls = AGGREGATE_FUNCTIONS[call.function].keeps_nulls
 
@@ -107,6 +109,11 @@ class Kept:
     def merges(self) -> bool:
         """Whether `fewer` ever does anything."""
         return self.call.distinct or (self._kernel is not None and self._kernel.merge is not None)
+
+    @property
+    def quantile(self) -> Quantile | None:
+        """What it is of any ranges of the kept rows, if it is a quantile."""
+        return None if self.call.distinct or self._kernel is None else self._kernel.quantile
 
     @property
     def scalars(self) -> tuple[Scalar, ...]:

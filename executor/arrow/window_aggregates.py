@@ -1,7 +1,8 @@
 """Aggregates over frames, for all rows at once.
 
 Counts and exact sums are differences of prefix sums. Sums of floats and extremes are folded over blocks (`window_scans`), or
-taken from a running fold where frames begin, or end, with their partition. Arguments are NULL where the call's filter is not
+taken from a running fold where frames begin, or end, with their partition. What else can be merged is merged in such blocks; the
+rows of other frames are put side by side, but for quantiles. Arguments are NULL where the call's filter is not
 TRUE.
 """
 
@@ -22,11 +23,12 @@ from executor.arrow.kept_aggregates import Kept
 from executor.arrow.ordering import sorted_places
 from executor.arrow.window_frames import Piece
 from executor.arrow.window_layout import Layout
-from executor.arrow.window_scans import folded, folded_new, from_ordered_bits, ordered_bits, running
+from executor.arrow.window_scans import folded, folded_new, from_ordered_bits, ordered_bits, running, tiles
 from executor.arrow.window_sums import decimals_of, limbs, prefix_sums
 from optimizer.algebra.columns import DataType
 
 _AT_ONCE = 1 << 20
+_MERGED = 16  # rows of a frame from which on blocks of them are merged first
 _LEAST, _GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
@@ -94,31 +96,50 @@ def distinct(
 def kept(
     kept: Kept, columns: list[pa.Array], chosen: pa.Array | None, pieces: Sequence[Piece], go_on: Callable[[], None]
 ) -> pa.Array:
-    """An aggregate of each frame's rows side by side. Frames that are alike one after the other are one; so many at a time that
-    their rows are at most `_AT_ONCE`, or one frame's."""
-    lows, highs = np.stack([low for low, _ in pieces]), np.stack([high for _, high in pieces])
+    """An aggregate of each frame's rows side by side, or of merged blocks of rows where they can be merged. Frames that are alike
+    one after the other are one; so many at a time that their rows are at most `_AT_ONCE`, or one frame's."""
+    columns, usable = kept.usable(columns, chosen, np.arange(len(pieces[0][0]) + 1))
+    lows, highs = (usable[np.stack(ends)] for ends in zip(*pieces, strict=True))
     new = np.ones(lows.shape[1], np.bool_)
     new[1:] = (np.diff(lows) != 0).any(axis=0) | (np.diff(highs) != 0).any(axis=0)
     lows, highs = lows[:, new], highs[:, new]
-    sizes = (highs - lows).sum(axis=0)
+    back, sizes, starts = pa.array(np.cumsum(new) - 1), (highs - lows).sum(axis=0), None
+    if kept.quantile is not None and sizes.max(initial=0) > _MERGED:
+        return kept.quantile.of_ranges(columns[0], lows, highs, kept.parts.constants, kept.call.type).take(back)
+    if kept.merges and not kept.call.distinct and sizes.max(initial=0) > _MERGED:
+        columns, starts = _tree(kept, columns, int((highs - lows).max()), go_on)
+        sizes = np.minimum(sizes, 2 * len(pieces) * len(starts))
     before = np.concatenate([[0], np.cumsum(sizes)])
     parts, first = [], 0
     while first < len(sizes):
         go_on()
         end = max(int(np.searchsorted(before, before[first] + _AT_ONCE, "right")) - 1, first + 1)
-        rows = _side_by_side(lows[:, first:end], highs[:, first:end])
-        taken = [column.take(rows) for column in columns]
-        offsets = before[first : end + 1] - before[first]
-        parts.append(kept.results(*kept.usable(taken, None if chosen is None else chosen.take(rows), offsets)))
+        low, high = lows[:, first:end].T.ravel(), highs[:, first:end].T.ravel()
+        rows, offsets = _side_by_side(low, high) if starts is None else tiles(low, high, starts)
+        chosen_rows = pa.array(rows)
+        parts.append(kept.results([column.take(chosen_rows) for column in columns], offsets[:: len(pieces)]))
         first = end
-    return single_array(pa.chunked_array(parts)).take(pa.array(np.cumsum(new) - 1))
+    return single_array(pa.chunked_array(parts)).take(back)
 
 
-def _side_by_side(lows: np.ndarray, highs: np.ndarray) -> pa.Array:
-    """The rows of frames (columns) in pieces (rows), frame by frame."""
-    low, size = lows.T.ravel(), (highs - lows).T.ravel()
-    ends = np.cumsum(size)
-    return pa.array(np.arange(size.sum()) - np.repeat(ends - size, size) + np.repeat(low, size))
+def _tree(kept: Kept, columns: list[pa.Array], longest: int, go_on: Callable[[], None]) -> tuple[list[pa.Array], np.ndarray]:
+    """The rows, then those of each two merged, of each four, … up to blocks as long as a frame; and where each level starts."""
+    levels, sizes = [columns], [0, len(columns[0])]
+    while longest > 1:
+        go_on()
+        count = sizes[-1]
+        columns, _ = kept.fewer(levels[-1], np.append(np.arange(0, count, 2), count))
+        levels.append(columns)
+        sizes.append(len(columns[0]))
+        longest >>= 1
+    return [single_array(pa.chunked_array(each)) for each in zip(*levels, strict=True)], np.cumsum(sizes)
+
+
+def _side_by_side(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of the ranges, one range after the other, and the offsets of each range's rows."""
+    size = high - low
+    offsets = np.concatenate([[0], np.cumsum(size)])
+    return np.arange(offsets[-1]) + np.repeat(low - offsets[:-1], size), offsets
 
 
 def _fold(fold: np.ufunc, values: np.ndarray, pieces: Sequence[Piece], layout: Layout, empty: float | int) -> np.ndarray:

@@ -5,12 +5,12 @@ and gathers from each level the blocks that tile a range, so that a fold touches
 undone: prefix differences would lose the digits of floats, and could not take back NaN or a minimum (segment trees for windows:
 Leis, Kundhikanjana, Kemper and Neumann, VLDB 2015). `folded_new` is the same for the values that come first in their range,
 which DISTINCT keeps, with blocks sorted by where a value came before (merge sort trees: Wesley and Xu, VLDB 2016; Vogelsgesang
-et al., SIGMOD 2022). Memory: a level at a time.
+et al., SIGMOD 2022). Both hold a level at a time. `tiles` names the blocks, for values that are no numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -49,19 +49,29 @@ def running(fold: np.ufunc, values: np.ndarray, starts: np.ndarray) -> np.ndarra
 
 def folded(fold: np.ufunc, values: np.ndarray, low: np.ndarray, high: np.ndarray, empty: float | int) -> np.ndarray:
     """For each range [low, high) of rows the fold of its values; `empty`, which changes nothing, for no values."""
-    result = np.full(len(low), empty, values.dtype)
-    low, high, level = low.copy(), high.copy(), values
-    rows = np.flatnonzero(low < high)
-    while len(rows):
-        for rows_here, blocks in _edges(rows, low, high):
-            result[rows_here] = fold(result[rows_here], level[blocks])
-        low[rows] >>= 1
-        high[rows] >>= 1
-        rows = rows[low[rows] < high[rows]]
+    result, level = np.full(len(low), empty, values.dtype), values
+    for edges in _levels(low, high):
+        for ranges, blocks in edges:
+            result[ranges] = fold(result[ranges], level[blocks])
         if len(level) & 1:
             level = np.append(level, np.array([empty], level.dtype))
         level = fold(level[0::2], level[1::2])
     return result
+
+
+def tiles(low: np.ndarray, high: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The blocks that tile each range [low, high), in row order, and the offsets of each range's blocks. The blocks of the tree's
+    level k, of 2^k rows each, are numbered from starts[k] on."""
+    found = [
+        (ranges, blocks << level, blocks + starts[level])
+        for level, edges in enumerate(_levels(low, high))
+        for ranges, blocks in edges
+    ]
+    if not found:
+        return np.zeros(0, np.int64), np.zeros(len(low) + 1, np.int64)
+    ranges, first, blocks = (np.concatenate(each) for each in zip(*found, strict=True))
+    counts = np.bincount(ranges, minlength=len(low))
+    return blocks[np.lexsort((first, ranges))], np.concatenate([[0], np.cumsum(counts)])
 
 
 def folded_new(
@@ -78,27 +88,54 @@ def folded_new(
     keys = np.full(size, rows_all, np.int64)
     keys[:rows_all] = before
     padded = [np.concatenate((w, np.zeros(size - rows_all, w.dtype))) for w in weights]
-    first, low, high, width = low, low.copy(), high.copy(), 1
-    rows = np.flatnonzero(low < high)
-    while len(rows):
-        sums = [np.cumsum(w.reshape(-1, width), axis=1).ravel() for w in padded]
-        for rows_here, blocks in _edges(rows, low, high):
-            below = _count_below(keys, blocks * width, width, first[rows_here])
-            counted[rows_here] += below
-            some = below > 0
-            last = (blocks * width + below - 1)[some]
-            for total, prefix in zip(totals, sums, strict=True):
-                total[rows_here[some]] += prefix[last]
-        low[rows] >>= 1
-        high[rows] >>= 1
-        rows = rows[low[rows] < high[rows]]
-        if width < size and len(rows):
-            width *= 2
+    for level, edges in enumerate(_levels(low, high)):
+        width = 1 << level
+        if level:
             order = np.argsort(keys.reshape(-1, width), axis=1, kind="stable")
             order += np.arange(0, size, width)[:, None]
             order = order.ravel()
             keys, padded = keys[order], [w[order] for w in padded]
+        sums = [np.cumsum(w.reshape(-1, width), axis=1).ravel() for w in padded]
+        for ranges, blocks in edges:
+            below = _count_below(keys, blocks * width, width, low[ranges])
+            counted[ranges] += below
+            some = below > 0
+            last = (blocks * width + below - 1)[some]
+            for total, prefix in zip(totals, sums, strict=True):
+                total[ranges[some]] += prefix[last]
     return counted, totals
+
+
+def ranked(ranks: np.ndarray, lows: np.ndarray, highs: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """For each column of ranges [low, high) the rank that is its `number`-th smallest, from 0. `ranks`: 0 … len - 1, mixed.
+
+    Bit by bit from the highest, ranks with a 0 go to the front and those with a 1 behind them, both as they were, so that ranges
+    stay ranges (wavelet matrices: Claude and Navarro, SPIRE 2012).
+    """
+    found = np.zeros(len(number), np.int64)
+    for bit in reversed(range(max(len(ranks) - 1, 0).bit_length())):
+        one = ranks >> bit & 1 == 1
+        zeros = np.concatenate([[0], np.cumsum(~one)])
+        low, high = zeros[lows], zeros[highs]
+        below = (high - low).sum(axis=0)
+        up = number >= below
+        number = np.where(up, number - below, number)
+        lows = np.where(up, zeros[-1] + lows - low, low)
+        highs = np.where(up, zeros[-1] + highs - high, high)
+        found |= up.astype(np.int64) << bit
+        ranks = np.concatenate([ranks[~one], ranks[one]])
+    return found
+
+
+def _levels(low: np.ndarray, high: np.ndarray) -> Iterator[list[tuple[np.ndarray, np.ndarray]]]:
+    """Level by level (ranges, a block of each) that tile the ranges [low, high); blocks of level k have 2^k rows."""
+    low, high = low.copy(), high.copy()
+    ranges = np.flatnonzero(low < high)
+    while len(ranges):
+        yield _edges(ranges, low, high)
+        low[ranges] >>= 1
+        high[ranges] >>= 1
+        ranges = ranges[low[ranges] < high[ranges]]
 
 
 def _edges(rows: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
