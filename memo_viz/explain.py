@@ -31,9 +31,10 @@ class Actual(NamedTuple):
 
 
 Actuals = Mapping[int, Actual]  # by PlanNode.id
-_NAMES = 30  # characters for the operators, at least
+_NAMES = 30  # characters for the operators, for which figures are left out
+_LEAST = 20  # and at least
+_LEFT_OUT = ("cost", "in", "%", "MB", "q-error", "ms")
 _LONGEST = 10_000  # characters of what an operator does; the JSON has all
-_COST = 3  # its place among the figures
 
 
 def plan_json(plan: PlanNode, columns: Columns, actual: Actuals | None = None) -> dict[str, Any]:
@@ -66,7 +67,7 @@ def plan_table(plan: PlanNode, columns: Columns, actual: Actuals | None = None, 
 
     Figures: estimated rows and cost including inputs; with `actual` also the real rows, the q-error of the estimate, the rows
     that came in, the milliseconds spent in the operator itself, in percent of all operators' too, and the megabytes of rows it
-    held at its peak; a narrow table leaves the cost out. A scan says how many rows runtime filters removed.
+    held at its peak; a narrow table leaves some of them out. A scan says how many rows runtime filters removed.
     """
     heads = ["rows", "cost"] if actual is None else ["rows", "actual", "q-error", "cost", "in", "ms", "%", "MB"]
     total = _total_ms(actual)
@@ -82,11 +83,14 @@ def plan_table(plan: PlanNode, columns: Columns, actual: Actuals | None = None, 
         for i in range(len(node.inputs) - 1, -1, -1):
             last = i == len(node.inputs) - 1
             pending.append((node.inputs[i], rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")))
-    if actual is not None and width - sum(size + 2 for size in sizes) < _NAMES:
-        del heads[_COST], sizes[_COST]
+    for head in _LEFT_OUT if actual is not None else ():
+        if width - sum(size + 2 for size in sizes) >= _NAMES:
+            break
+        at = heads.index(head)
+        del heads[at], sizes[at]
         for *_, figures in trees:
-            del figures[_COST]
-    left = max(_NAMES, width - sum(size + 2 for size in sizes))
+            del figures[at]
+    left = max(_LEAST, width - sum(size + 2 for size in sizes))
     for node, first, rest, figures in trees:
         below = rest + ("│    " if node.inputs else "     ")
         text = clean(f"{node.op.name}  {shorten(described(node.op, columns), _LONGEST)}").rstrip() + _removed(node, actual)

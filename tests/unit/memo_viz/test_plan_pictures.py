@@ -48,13 +48,13 @@ def test_hostile_column_names():
 
 def test_table_keeps_every_character_of_a_payload():
     plan, columns = join_plan()
-    for width in (60, 80, 100, 200):
+    for width in (40, 60, 80, 100, 200):
         text = plan_table(plan, columns, ACTUAL, width)
         words = text.replace("│", "").split()
         for node in plan.walk():
-            payload = [word for word in node.op.describe(columns.label).split() if len(word) < 30]  # longer words are cut
+            payload = [word for word in node.op.describe(columns.label).split() if len(word) < 20]  # longer words are cut
             assert set(payload) <= set(words)
-        if width >= 80:
+        if width >= 60:
             assert max(map(len, text.splitlines())) <= width
     assert plan_table(plan, columns).splitlines()[0].split() == ["rows", "cost"]
     assert plan_table(plan, columns, ACTUAL).splitlines()[0].split() == [
@@ -67,7 +67,7 @@ def test_table_keeps_every_character_of_a_payload():
         "%",
         "MB",
     ]
-    assert "cost" not in plan_table(plan, columns, ACTUAL, 60).splitlines()[0]
+    assert plan_table(plan, columns, ACTUAL, 60).splitlines()[0].split() == ["rows", "actual", "q-error", "ms"]
     partly = plan_table(plan, columns, {0: ACTUAL[0]})
     assert partly.splitlines()[1].split()[-5:] == ["3", "33.3", "535", "1.5", "100"]
 
