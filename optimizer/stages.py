@@ -81,7 +81,7 @@ Rewrite = Callable[[Tree, Given], Rewritten | None]
 RewritePart = Callable[[Tree, Spool | None], Rewritten | None]  # what a spool holds; a body, for None
 RewriteForReaders = Callable[[Tree, Sequence[ColumnId], Predicate], Rewritten]  # columns and rows that its readers need
 
-MOST_INLINED = 1_000  # operators of a query in which common table expressions are computed for each reference
+MOST_INLINED = 200  # operators of a query in which common table expressions are computed for each reference
 
 
 def _ctes(tree: Tree, given: Given) -> Rewritten | None:

@@ -19,7 +19,7 @@ from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_se
 from optimizer.algebra.props import united
 from optimizer.algebra.scalars import Call, Predicate, Scalar
 from optimizer.stats.equality_class import NOTHING, EqualityClass, OnLeaf, Relations, combined_leaf
-from optimizer.stats.relation import RelationStats, columns_of
+from optimizer.stats.relation import CEILING, RelationStats, columns_of
 from optimizer.stats.selectivity import Combine, back_off, plain_column, selectivity
 
 FEW_KINDS = 8  # of factors on a relation: up to so many, all are combined, whether a set has them or not
@@ -79,7 +79,7 @@ class RegionRows:
         for within, share in self._shares:
             if not within & ~s:
                 rows, halvings = _lifted(rows * share, halvings)
-        return scaled(rows, halvings) if halvings else rows
+        return min(scaled(rows, halvings) if halvings else rows, CEILING)
 
     def vector(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """`rows` of each set. The factors of a class are looked up for the distinct parts of it that the sets hold."""
@@ -105,7 +105,7 @@ class RegionRows:
             rows *= self._combined(self.leaves[i], entries, len(sets))
         for within, share in self._shares:
             rows *= np.where(sets & within == within, share, 1.0)
-        return rows
+        return np.minimum(rows, CEILING)
 
     def _combined(
         self, leaf: RelationStats, entries: list[tuple[npt.NDArray[np.int64], list[OnLeaf]]], count: int

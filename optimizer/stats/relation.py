@@ -17,6 +17,7 @@ from optimizer.catalog.table import ColumnStats
 from optimizer.stats.spread import Place, Spread
 
 NONE_KNOWN: Mapping[Any, float] = MappingProxyType({})
+CEILING = 1e100  # rows of a relation at most: what all pairs of two cost has to be finite
 
 
 class ColumnFigures:
@@ -53,7 +54,7 @@ class ColumnFigures:
 
 
 class RelationStats:
-    """`rows`: estimated rows, may be below 1. `columns`: figures by column id.
+    """`rows`: estimated rows, may be below 1, at most CEILING. `columns`: figures by column id.
 
     `base_rows`: rows before any filter, of a scan and what keeps its rows, else `rows`. `joined` and `predicate`: the relations
     that an inner-join region joins, by lowest column id, and its conjuncts in canonical order; None for another relation. These
@@ -75,7 +76,8 @@ class RelationStats:
         predicate: Predicate = (),
         hides: bool = False,
     ) -> None:
-        self.rows, self.columns = rows, columns
+        self.rows = rows = min(rows, CEILING)
+        self.columns = columns
         self.base_rows = rows if base_rows is None else base_rows
         self.keys = keys
         self.joined, self.predicate, self.hides = joined, predicate, hides

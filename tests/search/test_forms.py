@@ -193,3 +193,21 @@ def test_a_form_that_is_a_choice_itself_is_explored() -> None:
     every = planned(sql, tables, semi_joins="cost", **EVERY)
     assert found.search.proven and every.search.proven and found.cost == pytest.approx(every.cost)
     assert all(group.explored for group in found.memo.live_groups())
+
+
+def doubled(times: int) -> str:
+    """As many tables as 2 to the power of `times`, if every reference is computed."""
+    parts = ["c0 as (select k from s)", *(f"c{n + 1} as (select x.k from c{n} x join c{n} y on x.k = y.k)" for n in range(times))]
+    return f"with {', '.join(parts)} select count(*) from c{times}"
+
+
+def test_a_query_that_would_have_too_many_tables_keeps_what_it_reads_twice() -> None:
+    assert not planned(doubled(3), ctes="inline").search.as_dict()["rules_fired"].get("with_to_with_spools")
+    query = planned(doubled(40))  # 2^40 tables otherwise, and more rows than a float holds
+    assert query.search.proven and query.search.rules_fired["with_to_with_spools"] == 1
+    assert query.search.groups < 200 and 1e90 < query.cost < float("inf")
+
+
+def test_costs_of_absurdly_many_rows_are_finite() -> None:
+    query = planned(f"select count(*) from {', '.join(f's s{n}' for n in range(99))}")
+    assert 1e90 < query.cost < float("inf")
