@@ -70,8 +70,8 @@ class Settings:
     ctes: str = _knob(
         "cost",
         "common table expressions that are read several times: computed for each reference (inline), once and kept (spool), or "
-        "what costs less for all of a query (cost); MATERIALIZED and NOT MATERIALIZED are heeded, volatile ones computed once, and "
-        "all where the query would have more than 200 operators otherwise",
+        "what costs less for all of a query (cost); MATERIALIZED and NOT MATERIALIZED are heeded, volatile ones computed once, "
+        "and all where the query would have more than 200 operators otherwise",
         ("cost", "inline", "spool"),
     )
     semi_joins: str = _knob(

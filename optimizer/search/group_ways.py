@@ -11,7 +11,7 @@ from optimizer.algebra.traits import ANY, Alternative, TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.errors import BoundRefuted
 from optimizer.joins.collect import written_order
-from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Way
+from optimizer.memo.goal import INFINITY, ROUNDING, Goal, Implementation, Split, Way
 from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.rules.enforce.moves import enforcers
@@ -21,6 +21,7 @@ from optimizer.search.context import SearchContext
 from optimizer.search.tasks.explore_input import ExploreInput
 
 ALMOST = 1.0 - 1e-9  # of a bound: costs below it are more than rounding
+FIRST = ROUNDING * ROUNDING  # of the bound of what is implemented: it goes before expressions that may cost the same
 PARTITIONING = ("partition_joins", "partition_region")  # rules that make all splits of a region
 
 
@@ -90,7 +91,7 @@ def within_bar(search: SearchContext, goal: Goal, ways: list[Way]) -> tuple[list
 def _rebound(search: SearchContext, way: Way) -> Way:
     if isinstance(way.what, LogicalExpr):
         return way._replace(bound=search.expression_bound(way.what))
-    return way._replace(bound=at_least(way.local, way.inputs))
+    return way._replace(bound=at_least(way.local, way.inputs) * FIRST)
 
 
 def at_least(local: float, inputs: tuple[Goal, ...]) -> float:
@@ -141,7 +142,7 @@ def enforcing(search: SearchContext, goal: Goal) -> list[Way]:
 
 def _way(search: SearchContext, local: float, inputs: tuple[Goal, ...], what: Implementation) -> Way:
     search.counters.ways += 1
-    return Way(at_least(local, inputs), search.counters.ways, local, inputs, what)
+    return Way(at_least(local, inputs) * FIRST, search.counters.ways, local, inputs, what)
 
 
 def add_way(search: SearchContext, goal: Goal, way: Way) -> None:
