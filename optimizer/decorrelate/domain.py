@@ -23,7 +23,7 @@ from optimizer.algebra.trees import Node, Tree
 def domain(left: Tree, needed: ColumnSet, columns: Columns, exact: bool) -> tuple[Tree, dict[ColumnId, ColumnId]]:
     """A fresh D with `needed` columns of `left`, and which of its columns holds which. `exact`: no other combinations than
     those of `left`."""
-    source = left if exact else smallest_source(left, needed)
+    source = smallest_source(left, needed, exact)
     copied, new = copy_tree(source, columns)
     kept = {c: new[c] for c in column_ids(needed)}
     narrow = Tree(Project(passed(kept.values(), columns)), (copied,))
@@ -32,7 +32,7 @@ def domain(left: Tree, needed: ColumnSet, columns: Columns, exact: bool) -> tupl
     return Tree(Aggregate(tuple(kept.values()), ()), (narrow,)), kept
 
 
-def smallest_source(left: Tree, needed: ColumnSet) -> Tree:
+def smallest_source(left: Tree, needed: ColumnSet, exact: bool = False) -> Tree:
     """The lowest node below `left` whose rows have every combination of the `needed` columns that `left` has, under those
     conjuncts of the filters passed on the way that it has the columns for."""
     node: Node = left
@@ -44,14 +44,18 @@ def smallest_source(left: Tree, needed: ColumnSet) -> Tree:
             case Join(kind, predicate):
                 for side, inner in enumerate(node.inputs):
                     extended = kind.keeps_left if side else kind.keeps_right  # NULLs may take the place of its columns
-                    if not needed & ~inner.columns and not extended and not (side and kind.left_only):
+                    drops = exact and not (kind.keeps_right if side else kind.keeps_left)
+                    if not needed & ~inner.columns and not extended and not (side and kind.left_only) and not drops:
                         below = inner
                         passed += predicate if kind is JoinKind.INNER else ()
                         break
-            case MarkJoin() | SingleJoin() | Window() | Apply():
+            case MarkJoin() | SingleJoin() | Window():
                 if not needed & ~node.inputs[0].columns:
                     below = node.inputs[0]
-            case Filter(predicate):
+            case Apply() if not exact:
+                if not needed & ~node.inputs[0].columns:
+                    below = node.inputs[0]
+            case Filter(predicate) if not exact:
                 below = node.inputs[0]
                 passed += predicate
             case Project() if not needed & defined_columns(node.op):

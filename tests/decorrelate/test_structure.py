@@ -94,6 +94,19 @@ def test_all_alternatives_of_nested_subqueries_stay_few(chain: Catalog) -> None:
     assert sizes[5] <= 36 * sizes[0], f"operators by depth: {sizes}"
 
 
+@pytest.mark.parametrize("outer", ["t0.a + {0}", "t0.a"])
+def test_subqueries_beside_one_another_grow_linearly(outer: str, chain: Catalog) -> None:
+    """Where one may raise, its bindings are exactly those of its left input, to which the ones before only added columns."""
+    sizes = []
+    for count in range(1, 7):
+        items = [f"(select max(b) from t1 where t1.a = {outer.format(n)} and t1.b > {n})" for n in range(count)]
+        laterals = [
+            f"left join lateral (select max(b) m from t2 where t2.a < {outer.format(n)}) l{n} on true" for n in range(count)
+        ]
+        sizes.append(len(operators(unnested(f"select {', '.join(items)} from t0 {' '.join(laterals)}", chain))))
+    assert len({b - a for a, b in pairwise(sizes)}) == 1, f"operators by subqueries: {sizes}"
+
+
 def test_domains_hold_reachable_bindings_only(chain: Catalog) -> None:
     """Each of the 300 rows of t0 meets one row of t1; their product has 90,000 bindings, of which 300 can be reached."""
     sql = (
