@@ -56,6 +56,8 @@ def _parameters(sql: str) -> list[tuple[int, int, str]]:
     for i, token in enumerate(tokens):
         if token.token_type is TokenType.PLACEHOLDER:
             found.append((token.start, token.end + 1, ""))
+        elif token.token_type is TokenType.QDCOLON:  # ?::type
+            found.append((token.start, token.start + 1, ""))
         elif token.token_type is TokenType.PARAMETER and token.text == "$" and i + 1 < len(tokens):
             name = tokens[i + 1]
             if name.start == token.end + 1:

@@ -133,6 +133,10 @@ def test_parameters_stand_where_values_may() -> None:
     sql = "select a, '? $1' q from t -- ?\n where a > ? and s <> ? order by a limit ?"
     assert session.sql(sql, values=[1, "z", 5]).table["a"].to_pylist() == [2, 4]
     assert session.sql(sql, values=[3, "it's", 1]).table.to_pydict() == {"a": [4], "q": ["? $1"]}
+    cast = "select ?::date d, -?::int i, $$?::int$$ q from t where a = ?::int"
+    assert session.sql(cast, values=["2020-01-02", "7", 2.0]).table.to_pylist() == [
+        {"d": date(2020, 1, 2), "i": -7, "q": "?::int"}
+    ]
     named = session.sql("select count(*) n from t where a < $top and a + 1 < $top", values={"top": 4})
     assert named.table.to_pydict() == {"n": [2]}
     assert [batch.num_rows for batch in session.batches("select a from t where a = $1 or a = $2", [1, 3])] == [2]
