@@ -39,6 +39,7 @@ class _Entry(NamedTuple):
 
     fewest: float
     minus_rows: float  # the largest table first
+    single: bool  # of tables alike, that of which other columns are equated too comes first
     relation: int
     columns: ColumnSet
     factor: float
@@ -104,7 +105,7 @@ class EqualityClass:
         share, several = 1.0, self._several
         on_leaves: dict[int, OnLeaf] = {}
         for entries in self._linked(held):
-            for _, _, i, columns, _, within, _, _, _ in entries:
+            for _, _, _, i, columns, _, within, _, _, _ in entries:
                 share *= within
                 if several >> i & 1:
                     factors, equated = on_leaves.get(i, NOTHING)
@@ -123,7 +124,7 @@ class EqualityClass:
             for entry in entries[1:]:
                 if entry is looks:
                     continue
-                _, _, i, columns, factor, _, alone, _, _ = entry
+                _, _, _, i, columns, factor, _, alone, _, _ = entry
                 if several >> i & 1:
                     factors, equated = on_leaves[i]
                     on_leaves[i] = (*factors, (factor, columns)), equated
@@ -179,7 +180,8 @@ class EqualityClass:
             equal = () if leaf.props is None else leaf.props.equivalences  # those who share a relation may know more of it
             fewest, factor, within, alone, silent, once = leaf.equated.get((columns, equal)) or _equated(leaf, columns, equal)
             member = -1 if silent else self._members.get(columns.bit_length() - 1, -1)
-            known = _Entry(fewest, -leaf.base_rows, i, columns, factor, within, alone, member, once)
+            single = not self._several >> i & 1
+            known = _Entry(fewest, -leaf.base_rows, single, i, columns, factor, within, alone, member, once)
             self._entries[columns] = known
         return known
 

@@ -83,3 +83,29 @@ def test_cross_products_that_rules_do_not_move_are_not_called_proven() -> None:
             assert query.search.proven == (enumeration == "adaptive")
             costs.append(query.cost)
     assert costs[0] == pytest.approx(costs[2], rel=1e-9) and costs[1] != pytest.approx(costs[3], rel=1e-3)
+
+
+ALIKE = catalog(
+    table("a", 8_340, {"k": 12, "j": 20}),
+    table("b", 125_714, {"k": 38_156, "j": 18_285}),
+    table("c", 44_076, {"k": 1_085, "j": 10_348}, key="k"),
+    table("d", 34_954, {"k": 26, "j": 33_123}),
+    table("l", 60_000, {"k": 15_000, "n": 7, "s": 100}, key="k n"),
+    table("o", 15_000, {"k": 15_000, "p": 1}, key="k"),
+)
+SHARED = {
+    "a column that is there twice": (
+        ("a", "(select k, k k2 from b limit 1000) x", "c", "d"),
+        "a.j = x.k2 and x.k = c.k and c.k = d.k",
+    ),
+    "columns of one table in one class": (("a", "b", "c", "d"), "a.j = b.k and a.k = c.k and a.k = d.k and a.j = d.k"),
+    "a table twice": (("o", "l l1", "l l2"), "o.k = l1.k and o.p = l2.n and o.k = l2.k"),
+}
+
+
+@pytest.mark.parametrize("tables", SHARED)
+def test_what_a_relation_knows_of_itself_joins_others_in_any_order(tables: str) -> None:
+    names, links = SHARED[tables]
+    found = [Optimizer(ALIKE).optimize(f"select count(*) from {', '.join(order)} where {links}") for order in permutations(names)]
+    assert {query.search.proven for query in found} == {True}
+    assert [query.cost for query in found] == pytest.approx([found[0].cost] * len(found), rel=1e-9)

@@ -44,7 +44,8 @@ class JoinInferEquality(RewriteRule):
 
 
 class _Side:
-    """What joins at `root` join, as far as its rows pass through unchanged, by columns; and the pairs that inner joins equate."""
+    """What joins at `root` join, as far as its rows pass through unchanged, by columns; and the columns that are equal, which inner
+    joins equate or a relation has so."""
 
     __slots__ = ("columns", "equalities", "relations")
 
@@ -58,6 +59,7 @@ class _Side:
             op = node.op
             if not isinstance(op, Join) or op.kind is JoinKind.FULL:
                 self.relations.append(node.columns)
+                self.equalities += node.props.equivalences
             elif op.kind is JoinKind.INNER:
                 self.equalities += equalities(op.predicate)
                 stack += node.inputs
@@ -70,7 +72,7 @@ class _Side:
 def _missing(here: list[ColumnSet], left: _Side, right: _Side, columns: Columns) -> list[Scalar]:
     """Equalities between relations of both sides that follow from those at the join, `here`, and those below."""
     below = [*left.equalities, *right.equalities]
-    if len(here) == 1 and not any(here[0] & pair for pair in below):
+    if len(here) == 1 and not any(here[0] & equal for equal in below):
         return []
     new = []
     for members in merge_equivalences([*here, *below]):
