@@ -174,6 +174,20 @@ def test_sorted_branches_are_merged() -> None:
     assert [node.op.name for node in unsorted.plan.walk()] == ["sort", "union_all", "table_scan", "table_scan"]
 
 
+@pytest.mark.parametrize("table", ["tiny", "ab"])
+def test_where_unions_can_only_be_merged_an_order_is_chosen(table: str) -> None:
+    """The cheapest one, and so no dearer than one that is asked for."""
+    union = f"select a, c from (select a, a c from {table} union all select b, c from ab) u"
+    for sql in (union, f"select u.a from ({union}) u join k on k.x = u.c"):
+        costs = []
+        for more in ({}, {"pruning": "none"}, {"driver": "iterative"}, {"region": "tasks"}):
+            query = Optimizer(TABLES, Settings(disable=("union_to_union_all",), **more)).optimize(sql)
+            assert query.search.proven and named(query, "merge_union")
+            costs.append(query.cost)
+        assert costs == pytest.approx([costs[0]] * 4, rel=1e-9)
+        assert costs[0] <= planned(f"{sql} order by 1", "union_to_union_all").cost * (1 + 1e-9)
+
+
 def test_a_limit_passes_its_rows_on_in_their_order() -> None:
     query = planned("select a, b from (select a, b from ab limit 1000) t order by a, b")
     assert not sorts(query)

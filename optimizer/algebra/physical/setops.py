@@ -37,14 +37,18 @@ class UnionAll(_Union):
 @dataclass(frozen=True, slots=True)
 class MergeUnion(_Union):
     """The rows of all inputs, merged: every input comes in one order, and so does the output. The plan node's traits say
-    which order was chosen; its columns need not be read above, so every column is read."""
+    which order was chosen; its columns need not be read above, so every column is read. `alone`: no other operator makes this
+    union, so that it also has to be merged where no order is asked for."""
 
+    alone: bool = False
     name: ClassVar[str] = "merge_union"
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if required.grouping:
             return tuple(self._merging(ascending(each)) for each in sequences(list(column_ids(required.grouping))))
-        return (self._merging(required.collation),) if required.collation else ()
+        if required.collation:
+            return (self._merging(required.collation),)
+        return tuple(self._merging(ascending([column])) for column in self.columns if self.alone)  # more keys cost no less
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         outer = dict(zip(self.sources[index], self.columns, strict=True))

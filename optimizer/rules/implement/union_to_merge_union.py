@@ -18,5 +18,5 @@ class UnionToMergeUnion(ImplementationRule):
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[PhysicalOperator]:
         match bound.op:
             case SetOp(SetOpKind.UNION, True, columns, sources):
-                return (MergeUnion(columns, sources),)
+                return (MergeUnion(columns, sources, "union_to_union_all" in context.settings.disable),)
         return ()
