@@ -17,8 +17,8 @@ class Counters:
     - `dominated`: splits, searched by tasks, without a merge join because a hash join never costs more: no bound skips it.
 
     `reopened`: how often goals were opened again, by reason. `heuristic`: why a region was not searched exactly, if so.
-    `narrowed`: it is because plans were left out beforehand, so that bounds hold among the others only. `budget`: which one ended
-    the search, if so, and what fired most. `ways`: how many were listed.
+    `narrowed`: it is because plans were left out beforehand, or a budget ended exploration, so that bounds hold among the others
+    only. `budget`: which one ended the search, if so, and what fired most. `ways`: how many were listed.
     """
 
     def __init__(self) -> None:

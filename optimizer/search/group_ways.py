@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, Alternative, TraitSet
-from optimizer.algebra.trees import Tree
+from optimizer.algebra.trees import Tree, postorder
 from optimizer.errors import BoundRefuted
 from optimizer.joins.collect import written_order
 from optimizer.memo.goal import INFINITY, ROUNDING, Goal, Implementation, Split, Way
@@ -22,7 +22,6 @@ from optimizer.search.tasks.explore_input import ExploreInput
 
 ALMOST = 1.0 - 1e-9  # of a bound: costs below it are more than rounding
 FIRST = ROUNDING * ROUNDING  # of the bound of what is implemented: it goes before expressions that may cost the same
-PARTITIONING = ("partition_joins", "partition_region")  # rules that make all splits of a region
 
 
 class GroupWays:
@@ -185,15 +184,22 @@ def given(search: SearchContext, group: Group) -> LogicalExpr:
     splits = _splits(search, nary) if few else ()  # one of the joins that may be; its inputs get theirs in turn
     tree = splits[0] if splits else written_order(_bound(search, nary))
     gid, new = search.memo.insert(tree, group.id)
+    partition = _partition(nary)
+    joins = [part for part in postorder(tree) if isinstance(part, Tree)]
+    closed = [join.op for join in joins if partition.closed(join, None, search.context) is not None]
     for mexpr in new:
-        mexpr.barred |= search.barred(PARTITIONING[isinstance(nary.op, RegionGraph)])  # as what partitioning makes
+        if mexpr.op in closed:
+            mexpr.barred |= search.barred(partition.name)  # as what partitioning makes
     return next(mexpr for mexpr in search.memo.group(gid).logical if mexpr.op == tree.op)
 
 
 def _splits(search: SearchContext, nary: LogicalExpr) -> Sequence[Tree]:
     """The joins into which partitioning splits a region."""
-    partition = PartitionRegion() if isinstance(nary.op, RegionGraph) else PartitionJoins()
-    return partition.apply(_bound(search, nary), search.context)
+    return _partition(nary).apply(_bound(search, nary), search.context)
+
+
+def _partition(nary: LogicalExpr) -> PartitionJoins | PartitionRegion:
+    return PartitionRegion() if isinstance(nary.op, RegionGraph) else PartitionJoins()
 
 
 def _bound(search: SearchContext, nary: LogicalExpr) -> Tree:

@@ -43,8 +43,10 @@ from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
 from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
 from optimizer.rules.transform.aggregate_pull_join import may_be_pulled
+from optimizer.rules.transform.partition_joins import PartitionJoins
+from optimizer.rules.transform.partition_region import PartitionRegion
 from optimizer.search.context import OfSearch, SearchContext, Source
-from optimizer.search.group_ways import PARTITIONING, GroupWays
+from optimizer.search.group_ways import GroupWays
 from optimizer.search.region_start import start
 from optimizer.search.region_ways import RegionWays
 from optimizer.search.set_goals import PARTITION
@@ -85,12 +87,12 @@ class Regions(OfSearch):
         self._by_goal: dict[int, int] = {}  # numbers of regions: these refer to both, and nothing is to hold itself
         self._by_group: dict[int, int] = {}
         rules = search.rules
-        self.partitioning = [(bit, rule) for bit, rule in rules.numbered if rule.name in PARTITIONING]
+        self.partitioning = [(bit, rule) for bit, rule in rules.numbered if isinstance(rule, PartitionJoins | PartitionRegion)]
         self._bit = rules.bits.get(PARTITION, 0)
         self._forms = False
         order = search.context.settings.join_order
         self._order = read_join_order(order) if order else None
-        self._mixed = PARTITIONING[1] in rules.bits
+        self._mixed = PartitionRegion.name in rules.bits
         self._too_many: set[Predicate] = set()  # of joins that are not inner, in regions too large to be ordered as a whole
         self._regrouping = sum(rules.bits.get(name, 0) for name in _REGROUPING)
         joins = rules.joins

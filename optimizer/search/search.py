@@ -112,6 +112,7 @@ class Search(SearchContext):
             for graph in reversed(graphs):
                 self.push(ExploreMExpr(graph))
             explored = self.drain()
+        self.counters.narrowed |= not explored or bool(self.counters.budget)
         if self.memo.merges or self._open_rules:
             self._emit_lower(lower_bounds_fall(self.memo, self.least), "other expressions")
         if self.use_bounds and explored and not self.counters.budget:

@@ -39,10 +39,8 @@ def random_query(random: Random) -> tuple[Catalog, str]:
         rows = int(10 ** random.uniform(0.5, 5))
         counts = {column: max(1, int(rows ** random.uniform(0.1, 1.0))) for column in "kjv"}
         tables.append(table(name, rows, counts, key=random.choice(["", "k", "k"]), order=random.choice(["", "k", "j k"])))
-    parts = [f"({_grouped(random)})"]
-    parts += [
-        f"({_grouped(random)})" if random.random() < 0.35 else random.choice("abcde") for _ in range(random.choice([1, 1, 2]))
-    ]
+    parts = [_extended(random)]
+    parts += [_extended(random) if random.random() < 0.35 else random.choice("abcde") for _ in range(random.choice([1, 1, 2]))]
     random.shuffle(parts)
     source = f"{parts[0]} t0"
     for i, part in enumerate(parts[1:], 1):
@@ -55,6 +53,14 @@ def random_query(random: Random) -> tuple[Catalog, str]:
     return catalog(*tables), wanted.format(source)
 
 
+def _extended(random: Random) -> str:
+    """Groups, some with an outer join beside them."""
+    grouped, other = f"({_grouped(random)})", random.choice("abcde")
+    if random.random() < 0.7:
+        return grouped
+    return f"(select g.k, g.v, u.j from {grouped} g left join {other} u on u.{random.choice('kjv')} = g.{random.choice('kv')})"
+
+
 def _grouped(random: Random) -> str:
     """Groups or distinct rows of one or two tables, most with an outer, semi or anti-join."""
     source, other = f"{random.choice('abcde')} x", random.choice("abcde")
@@ -65,7 +71,7 @@ def _grouped(random: Random) -> str:
     where = [
         "", f" where x.k in (select k from {other})", f" where x.j in (select j from {other} where v = 1)",
         f" where not exists (select 1 from {other} z where z.k = x.k)",
-        f" where not exists (select 1 from {other} z where z.v = x.j)",
+        f" where not exists (select 1 from {other} z where z.v = x.j)", f" where exists (select 1 from {other} z)",
     ]  # fmt: skip
     chosen = random.choice(where)
     forms = ["select distinct x.k, x.v from {}", "select x.k, count(*) v from {} group by x.k"]

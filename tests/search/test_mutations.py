@@ -354,7 +354,7 @@ MUTATIONS = (
     *bug("an input gets the limit of the whole", "S8, §1.7", asking(of_the_whole), LIMITS, by=WORK),
     *bug("limits are not tightened by the best plan", "S4", asking(of_the_limit_alone), LIMITS, by=WORK),
     *bug("the first finite limit is ignored", "S3", before(OptimizeGroup, forget_the_first_limit), LIMITS, by={*WRONG, *WORK}),
-    *bug("rounding is not allowed for in limits", "S11", (optimize_inputs, "SLACK", instead(0.0)), LIMITS, TASKS),
+    *bug("rounding is not allowed for in limits", "S11", (optimize_inputs, "SLACK", instead(0.0)), TASKS),
     *bug("an alternative that is too dear ends the loop over all", "S9", (optimize_mexpr, "add_way", ends_the_loop), RULES),
     *bug("a split that is too dear ends the loop, although they are not in order", "S9",
         listing(lambda ways, dropped: (ways[::-1], dropped)), SEEDED, TASKS_WITHOUT_BOUNDS, by={*WRONG, *WORK}),
