@@ -44,8 +44,8 @@ class JoinInferEquality(RewriteRule):
 
 
 class _Side:
-    """What joins at `root` join, as far as its rows pass through unchanged, by columns; and the columns that are equal, which inner
-    joins equate or a relation has so."""
+    """What joins at `root` join, as far as its rows pass through unchanged, by columns; and columns that are equal, as joins or
+    these relations say."""
 
     __slots__ = ("columns", "equalities", "relations")
 
