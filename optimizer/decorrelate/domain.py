@@ -34,7 +34,8 @@ def domain(left: Tree, needed: ColumnSet, columns: Columns, exact: bool) -> tupl
 
 def smallest_source(left: Tree, needed: ColumnSet, exact: bool = False) -> Tree:
     """The lowest node below `left` whose rows have every combination of the `needed` columns that `left` has, under those
-    conjuncts of the filters passed on the way that it has the columns for."""
+    conjuncts of the filters passed on the way that it has the columns for. `exact`: and no combination that `left` does not have,
+    so that only what keeps all rows of an input is passed."""
     node: Node = left
     passed: list[Scalar] = []
     while True:
