@@ -29,7 +29,7 @@ from optimizer.sql import (
     windows,
 )
 from optimizer.sql.coerce import Operand, bare, convert, meet, negated, truth
-from optimizer.sql.instead import FUNCTIONS_PAGE, INSTEAD
+from optimizer.sql.instead import A_VALUE, FUNCTIONS_PAGE, INSTEAD
 from optimizer.sql.literals import DoesNotFit, number_literal
 from optimizer.sql.rows import row_items
 from optimizer.sql.scope import Scope, in_schema, unknown
@@ -228,10 +228,9 @@ class ExpressionBinder:
         return self.source.unsupported(form_name(node), node)
 
 
-_PARAMETER = "write the value into the query, or give it: Session.sql(text, values=[...])"
 _FORMS: dict[Any, tuple[str, str | None]] = {
-    exp.Placeholder: ("a parameter", _PARAMETER),
-    exp.Parameter: ("a parameter", _PARAMETER),
+    exp.Placeholder: ("a parameter", A_VALUE),
+    exp.Parameter: ("a parameter", A_VALUE),
     exp.Struct: ("a STRUCT value", None),
     exp.Array: ("a list value", None),
     exp.Tuple: ("a row value", "rows can be compared, and looked up by IN; otherwise use their columns one by one"),

@@ -16,5 +16,6 @@ PIVOTS = {
 }  # the word, and what to write, by whether columns become rows
 DATES = "write d + i * INTERVAL '1 day' with FROM generate_series(0, n) AS g(i)"
 COUNT_ROWS = "write SELECT count(*) FROM (SELECT DISTINCT a, b FROM t)"
+A_VALUE = "write the value into the query, or give it: Session.sql(text, values=[...])"
 FUNCTIONS_PAGE = "docs/functions.md lists the functions there are"
 DAYS = "write n * INTERVAL '1 day'"

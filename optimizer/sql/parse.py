@@ -18,7 +18,7 @@ from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.errors import SqlError, Unsupported, did_you_mean
 from optimizer.sql.derivable import parser_class
-from optimizer.sql.instead import PIVOTS
+from optimizer.sql.instead import A_VALUE, PIVOTS
 from optimizer.sql.literals import INTERVAL_UNITS
 from optimizer.sql.precedence import check_precedence
 from optimizer.sql.source import Source
@@ -291,6 +291,8 @@ def _syntax_error(sql: str, parser: _Parser, message: str) -> SqlError:
     token, previous = parser.failed_at, parser.failed_previous
     expected = re.match(r"Expect(?:ing|ed) (\S.{0,40}?)(?: but got .*)?$", message)
     hint = f"expected {expected[1]}" if expected and "<" not in expected[1] else None
+    if token and token.token_type is TokenType.QDCOLON:  # ?::type
+        return Unsupported("a parameter is not supported", sql, token.start, token.start + 1, A_VALUE)
     if token:
         return SqlError(f'syntax error at "{token.text}"', sql, token.start, token.end + 1, hint)
     end = previous.end + 1 if previous else len(sql.rstrip())
