@@ -31,8 +31,8 @@ class Actual(NamedTuple):
 
 
 Actuals = Mapping[int, Actual]  # by PlanNode.id
-_NAMES = 30  # characters for the operators, for which figures are left out
-_LEAST = 20  # and at least
+_NAMES = 30  # characters for the operators: figures are left out until there is so much room
+_LEAST = 20  # characters for them where leaving out does not help
 _LEFT_OUT = ("cost", "in", "%", "MB", "q-error", "ms")
 _LONGEST = 10_000  # characters of what an operator does; the JSON has all
 

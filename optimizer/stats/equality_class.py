@@ -39,7 +39,7 @@ class _Entry(NamedTuple):
 
     fewest: float
     minus_rows: float  # the largest table first
-    single: bool  # of tables alike, that of which other columns are equated too comes first
+    single: bool  # nothing else of it is equated; of two aliases of a table the other goes first
     relation: int
     columns: ColumnSet
     factor: float
