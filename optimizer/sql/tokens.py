@@ -16,6 +16,8 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.tokens import Token, TokenType
 
 from optimizer.errors import SqlError
+from optimizer.sql.derivable import is_compiled
+from optimizer.sql.plain_tokens import plain_tokens
 from optimizer.sql.source import Source
 
 
@@ -36,6 +38,7 @@ NOTHING_YET = _OPERATORS | types(
 _PARENTHESES = types("L_PAREN R_PAREN")
 _CHECKED = types("COMMA ALIAS OVER ON DOT USING WHEN THEN")
 
+_COMPILED = is_compiled()
 _NUMBER = re.compile(r"[^+-]*[eE]\d+(?=[+-])")  # of 1e5-1, which is one token
 # a text without it is cut alike; every branch begins with one character, so that few places are looked at
 _OTHERWISE = re.compile(r"d[iI][vV]\b|D[iI][vV]\b|\$|e'(?<![a-zA-Z_]..)|E'(?<![a-zA-Z_]..)|e\d+[+-]|E\d+[+-]|'(?:\s|--.*\n)+'")
@@ -48,7 +51,7 @@ def tokenize(sql: str) -> list[Any]:
     """As DuckDB has it: $$a$$ and e'a' are strings, as are 'a' and 'b' with a line end between them; 1e5-1 is a
     difference, and DIV a name."""
     result: list[Any] = []
-    tokens = list(DuckDB().tokenize(sql))
+    tokens = (None if _COMPILED else plain_tokens(sql)) or list(DuckDB().tokenize(sql))
     if _OTHERWISE.search(sql) is None:
         return tokens
     while len(result) < len(tokens):
