@@ -43,10 +43,12 @@ _TRIES = 4  # of a task whose process died: Spark's default on clusters, while o
 _LOOPBACK = "127.0.0.1"
 _SCRATCH, _HELD = "planscope-spark-", ".held"
 # a session of seconds does not pay for what Java's second compiler and its concurrent garbage collector cost, half of all CPU,
-# nor for collections that only the loading of classes calls for, nor for a table of names that is too small for those of Spark
+# nor for collections that only the loading of classes calls for, nor for a table of names that is too small for those of Spark,
+# nor for proving anew that the bytecode of Spark's own 10,000 classes is well-formed
 _BRIEF = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m "
-    "-XX:+UnlockExperimentalVMOptions -XX:SymbolTableSize=262144 -XX:+IgnoreUnrecognizedVMOptions"
+    "-XX:+UnlockExperimentalVMOptions -XX:SymbolTableSize=262144 "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -XX:+IgnoreUnrecognizedVMOptions"
 }
 
 
