@@ -22,6 +22,7 @@ class ColumnRanges:
     def __init__(self, trees: Sequence[Node], context: RuleContext, depth: int = DEPTH) -> None:
         self.trees, self.context, self.depth = trees, context, depth
         self._found: dict[ColumnId, Range | None] = {}
+        self._below: dict[tuple[Node, ...], Ranges] = {}
 
     def __call__(self, id: ColumnId) -> Range | None:
         if id not in self._found:
@@ -55,4 +56,7 @@ class ColumnRanges:
 
     def _of(self, scalars: Sequence[Scalar], trees: Sequence[Node]) -> Range | None:
         """Of a column that has the value of one of these scalars over trees."""
-        return Ranges(ColumnRanges(trees, self.context, self.depth - 1)).of_any(scalars)
+        below = tuple(trees)
+        if below not in self._below:
+            self._below[below] = Ranges(ColumnRanges(trees, self.context, self.depth - 1))
+        return self._below[below].of_any(scalars)

@@ -14,14 +14,18 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra.columns import DataType
+from optimizer.algebra import value_ranges
+from optimizer.algebra.columns import Columns, DataType
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import COMPARISONS
+from optimizer.algebra.logical import Project, ProjectItem, Values
 from optimizer.algebra.predicates import conjunction, predicate_scalar
 from optimizer.algebra.scalars import BOOL, Call, Cast, ColumnRef, InList, Literal, Scalar
+from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import DATE, DOUBLE, INT32, INT64, STRING, TIMESTAMP, arithmetic_type
 from optimizer.algebra.value_ranges import Range, Ranges
 from optimizer.errors import PlanscopeError
+from optimizer.prepass.column_ranges import ColumnRanges
 from optimizer.prepass.rules.arithmetic_simplify import ArithmeticSimplify
 from optimizer.prepass.rules.arithmetic_within_bounds import within
 from optimizer.prepass.rules.boolean_normalize import BooleanNormalize
@@ -33,6 +37,8 @@ from optimizer.prepass.rules.like_simplify import LikeSimplify
 from optimizer.prepass.rules.not_null_simplify import simplified as never_null
 from optimizer.prepass.rules.predicate_intersect import intersection
 from optimizer.prepass.rules.predicate_weaken import weakened
+from optimizer.rules.interface import RuleContext
+from optimizer.settings import DEFAULTS
 from tests.rules.random_scalars import CASTS, DAY, DEC, FLOAT, TINY, VALUES, WIDE, RandomScalars
 
 likes, arithmetic, unwrapped = LikeSimplify.simplify, ArithmeticSimplify.simplify, ComparisonUnwrap.simplify
@@ -303,6 +309,17 @@ def test_values_and_filters_stay_on_many(seed: int) -> None:
     check_values(seed, 12_000)
     check_filters(100 + seed, 12_000)
     check_not_null(200 + seed, 12_000)
+
+
+def test_the_rows_of_a_list_are_looked_at_once_for_all_columns_made_of_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[Range | None] = []
+    monkeypatch.setattr(value_ranges, "united", lambda a, b: looked_at.append(a) or Range(a.low, b.high))
+    rows = Values((0,), (INT64,), tuple((Literal(number, INT64),) for number in range(100)))
+    sums = [Call("+", (ColumnRef(0, INT64), Literal(number, INT64)), INT64) for number in range(8)]
+    made = tuple(ProjectItem(1 + number, sum) for number, sum in enumerate(sums))
+    ranges = ColumnRanges((Tree(Project(made), (Tree(rows),)),), RuleContext(Columns(), DEFAULTS))
+    assert [ranges(1 + number) for number in range(8)] == [Range(number, 99 + number) for number in range(8)]
+    assert len(looked_at) == 99
 
 
 def test_what_is_safe_within_bounds_is_unwrapped_for_all_values_there() -> None:
