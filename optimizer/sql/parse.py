@@ -96,6 +96,10 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
                 return self._parse_atom()
         return None
 
+    def _parse_as_command(self, start: Any) -> Any:
+        """A statement in a WITH: of one that it does not read, sqlglot warns, and keeps the text."""
+        self.raise_error("Expecting a query", start)
+
     def _parse_types(self, *args: Any, **kwargs: Any) -> Any:
         first = self._curr
         node = super()._parse_types(*args, **kwargs)
