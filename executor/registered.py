@@ -24,7 +24,7 @@ def written(name: str, data: Any) -> Table:
     folder = TemporaryDirectory(prefix="planscope-")
     place = Path(folder.name)
     try:
-        table = pa.table(dict(data)) if isinstance(data, Mapping) else pa.table(data)
+        table = _arrow(data)
         if not table.num_columns:
             raise CatalogError(f'"{name}" has no columns')
         _write(table, place / "t.arrow")
@@ -34,6 +34,14 @@ def written(name: str, data: Any) -> Table:
             f'"{name}" cannot be read as a table: {str(error).splitlines()[0]}\n'
             "give an Arrow table, a DataFrame of pandas or Polars, or a mapping from column names to lists or NumPy arrays"
         ) from error
+
+
+def _arrow(data: Any) -> pa.Table:
+    if isinstance(data, Mapping):
+        return pa.table(dict(data))
+    if type(data).__module__.partition(".")[0] == "pandas":  # its index is no column, by whichever rows were kept
+        return pa.Table.from_pandas(data, preserve_index=False)
+    return pa.table(data)
 
 
 def _opened(table: pa.Table, place: Path) -> Table:

@@ -14,7 +14,7 @@ session.explain("...")   the plan without running it
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -69,6 +69,8 @@ class Session:
         preset: str | None = None,
         engine: Engine = ARROW,
     ) -> None:
+        if isinstance(engine, str):
+            raise SettingsError(f'engine is an object, SparkEngine() for example, not "{engine}"')
         self.limits, self.engine = limits(timeout, memory_limit), engine
         self.settings = _settings(settings, plugins, preset, cost_model=engine.cost_model)
         self.program = program
@@ -79,6 +81,8 @@ class Session:
             self.catalog = data if isinstance(data, Catalog) else open_data(data)
         self.optimizer = self._optimizer(self.settings)
         for name, table in data.items() if isinstance(data, Mapping) else ():
+            if self.catalog.table(name) is not None:
+                raise CatalogError(f'there are two tables "{name}": in SQL, upper and lower case are the same in a name')
             self.register(name, table)
 
     def register(self, name: str, data: Any) -> None:
@@ -207,7 +211,8 @@ class Prepared:
 
 
 def _with_values(sql: str, values: Values) -> str:
-    given = values if isinstance(values, Mapping) or not isinstance(values, Iterable) else list(values)
+    ordered = isinstance(values, Iterable) and not isinstance(values, Mapping | Set | str | bytes)
+    given = list(values) if ordered else values
     return with_values(named_sql(sql), given) if given else sql
 
 
@@ -224,6 +229,8 @@ def _settings(
         return settings
     if isinstance(settings, Settings):
         values = settings.as_dict()
+    elif settings is not None and not isinstance(settings, Mapping):
+        raise SettingsError(f"settings are a Settings object or a mapping from names to values, not {settings!r:.60}")
     else:
         values = {**defaults, **({} if preset is None else read_settings(preset_file(preset))), **(settings or {})}
     files = dict.fromkeys((*values.get("plugins", ()), *(str(os.fspath(file)) for file in plugins)))
@@ -252,6 +259,8 @@ def explain(
 
 def open_data(data: str | os.PathLike[str]) -> Catalog:
     """The catalog of a folder, or of a built-in dataset such as `tpch:0.1`. Raises CatalogError."""
+    if not isinstance(data, str | os.PathLike):
+        raise CatalogError(f"data is a folder, the name of a dataset, a Catalog or tables by name, not {data!r:.60}")
     text = os.fspath(data)
     if isinstance(data, Path) or "/" in text or os.sep in text:
         from optimizer.dataset import open_dataset

@@ -23,7 +23,7 @@ from optimizer.cost.model import CostModel
 from optimizer.decorrelate.alternatives import settle_choices
 from optimizer.decorrelate.quick import QUICK
 from optimizer.drivers import new_search
-from optimizer.errors import NoPlan
+from optimizer.errors import NoPlan, SettingsError
 from optimizer.figures import Figures
 from optimizer.joins.join_order import read_join_order
 from optimizer.joins.placed_order import has_order
@@ -94,6 +94,8 @@ class Optimizer:
         estimator: EstimatorFactory | None = None,
         cost: CostModel | None = None,
     ) -> None:
+        if not isinstance(catalog, Catalog) or not isinstance(settings, Settings):
+            raise SettingsError("Optimizer takes a Catalog and Settings: Session takes names and mappings, and has an optimizer")
         settings.check_together()
         for given in (*transformations, *implementations, cost):
             check_object(given)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +32,8 @@ def _knob(default: Any, doc: str, choices: tuple[str, ...] = ()) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All settings; `planscope settings` lists them, `--set name=value` and a TOML file change them."""
+    """All settings; `planscope settings` lists them, `--set name=value` and a TOML file change them. Texts are read as the type
+    of the setting. Raises SettingsError for a value that a setting cannot have."""
 
     pruning: str = _knob(
         "both",
@@ -169,9 +171,14 @@ class Settings:
         (), "Python files with rules, operators, cost models and estimators of your own (docs/extending.md); they are run"
     )
 
+    def __post_init__(self) -> None:
+        own = bool(self.plugins)  # the names they bring are known when they are run
+        for name in _fields():
+            object.__setattr__(self, name, _read(name, getattr(self, name), own))
+
     def as_dict(self) -> dict[str, Any]:
         """Name to value, with lists for tuples: fit for JSON."""
-        return {f.name: list(v) if isinstance(v := getattr(self, f.name), tuple) else v for f in fields(self)}
+        return {name: list(v) if isinstance(v := getattr(self, name), tuple) else v for name in _fields()}
 
     def replace(self, **changes: Any) -> Settings:
         """A copy with other values, checked like those of `from_mapping`."""
@@ -207,9 +214,10 @@ class Settings:
 
     @classmethod
     def from_mapping(cls, values: dict[str, Any]) -> Settings:
-        """Settings from name to value (strings are read as the setting's type). Raises SettingsError."""
-        own = bool(values.get("plugins"))  # the names they bring are known when they are run
-        settings = cls(**{name: _read(name, value, own) for name, value in values.items()})
+        """Settings from name to value. Raises SettingsError, also for names that are none and for two that exclude each other."""
+        for name in values:
+            _check_name(name)
+        settings = cls(**values)
         settings.check_together()
         return settings
 
@@ -249,13 +257,22 @@ def describe_settings() -> list[SettingDoc]:
     return result
 
 
-def _read(name: str, value: Any, own_names: bool = False) -> Any:
-    """`value` as the type of setting `name`. `own_names`: plug-ins may bring cost models, estimators and enumerators."""
-    known = {f.name: f for f in fields(Settings)}
+@cache
+def _fields() -> dict[str, Field[Any]]:
+    return {each.name: each for each in fields(Settings)}
+
+
+def _check_name(name: str) -> None:
+    known = _fields()
     if name not in known:
         hint = did_you_mean(name, known, "known settings: " + ", ".join(known))
         raise SettingsError(f'unknown setting "{name}"\n{hint}')
-    default, choices = known[name].default, known[name].metadata["choices"]
+
+
+def _read(name: str, value: Any, own_names: bool = False) -> Any:
+    """`value` as the type of setting `name`. `own_names`: plug-ins may bring cost models, estimators and enumerators."""
+    _check_name(name)
+    default, choices = _fields()[name].default, _fields()[name].metadata["choices"]
     if own_names and name in ("estimator", "cost_model", "partitioner"):
         own, values, _ = str(value).partition("(")
         if own.isidentifier() and (not values or name != "partitioner"):

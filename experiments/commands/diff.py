@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -47,12 +48,12 @@ def command(facts: dict[str, Any], /, inputs: Inputs, other: tuple[str, ...], fo
     files = inputs.sql.lower().endswith(TRACE)
     if files and len(other) == 1:
         names = inputs.sql, other[0]
-        traces = [read_trace_file(name, inputs.quiet) for name in names]
+        traces = [read_trace_file(file, inputs.quiet) for file in (inputs.of_trace(), Path(other[0]))]
     elif files:
         raise click.UsageError("two trace files are compared: planscope diff a.jsonl b.jsonl")
     else:
         second = _second(inputs, other)
-        names = _called(inputs), _called(second)
+        names = _called(inputs, second), _called(second, inputs)
         traces = [_trace(inputs, facts)]
         try:
             traces.append(_trace(second, facts))
@@ -93,9 +94,10 @@ def _second(first: Inputs, options: tuple[str, ...]) -> Inputs:
     return second
 
 
-def _called(inputs: Inputs) -> str:
-    """The side as one would type it."""
-    words = [part for pair in inputs.pairs for part in ("--set", pair)]
+def _called(inputs: Inputs, other: Inputs) -> str:
+    """The side as one would type it; without the data that are also those of the other."""
+    words = [] if inputs.data in (None, other.data) else ["-d", inputs.data or ""]
+    words += [part for pair in inputs.pairs for part in ("--set", pair)]
     words += [part for rule in inputs.disable for part in ("--disable", rule)]
     words += [part for file in inputs.plugins for part in ("--plugin", file)]
     files = ("--settings", inputs.settings_file), ("--program", inputs.program_file)

@@ -67,6 +67,8 @@ def command(
         from experiments.order_links import linked_by
         from experiments.order_of import duckdb_order, order_of_postgres
 
+        if session.settings.join_order:
+            raise click.UsageError("--order-of asks another system for the order of the joins, and one is given: leave one out")
         own = session.optimize(sql)
         found = duckdb_order(session.catalog, own) if order_of == "duckdb" else order_of_postgres(inputs.sql, sql, postgres)
         settings = session.settings.replace(join_order=found.order)

@@ -72,6 +72,13 @@ class Inputs:
     preset: str | None = None
     join_order: str | None = None
 
+    def of_trace(self) -> Path:
+        """The trace file that SQL names. Raises UsageError for options that are about planning: it was planned."""
+        given = (self.data, *self.pairs, *self.disable, self.settings_file, self.program_file, self.preset, self.join_order)
+        if any(each is not None for each in given):
+            raise click.UsageError("a written trace has its data and settings in it; -d, --set and their like are for SQL")
+        return Path(self.sql)
+
     def without_order(self) -> Inputs:
         """The same for a search that no join order restricts."""
         return replace(self, join_order=None)

@@ -98,15 +98,17 @@ def write_json(value: Any, output: str | None = None, indent: int = 2) -> None:
 
 
 def format_of(output: str | None, chosen: str | None, known: tuple[str, ...]) -> str:
-    """The format asked for, else the one that the file name's ending says; the first of `known` for .txt or no ending."""
+    """The format asked for, else the one that the file name's ending says; without one, and for .txt where it is no picture, the
+    first of `known`."""
     if chosen is not None:
         return chosen
     ending = Path(output).suffix[1:].lower() if output and not output.startswith("/dev/") else ""
     if ending in known:
         return ending
-    if ending in ("", "txt"):
+    texts = "" if known[0] == "svg" else " or .txt"
+    if not ending or (ending == "txt" and texts):
         return known[0]
-    raise click.UsageError(f"no format goes by .{ending}: end the name in .{', .'.join(known)} or .txt, or give --format")
+    raise click.UsageError(f"no format goes by .{ending}: end the name in .{', .'.join(known)}{texts}, or give --format")
 
 
 _FIGURE = re.compile(r"[-+]?[\d,.]*(e[-+]?\d+)?( ?%)?|∞|-")

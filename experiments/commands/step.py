@@ -48,7 +48,7 @@ def command(facts: dict[str, Any], inputs: Inputs, script: Path | None, web: boo
         from memo_viz.terminal.commands import Stepper
         from optimizer.trace.replay import Replay
 
-        _walk(Stepper(Replay.load(Path(inputs.sql)), None, text_width(), _rules(inputs.plugins)), lines)
+        _walk(Stepper(Replay.load(inputs.of_trace()), None, text_width(), _rules(inputs.plugins)), lines)
         return
     session, sql = inputs.open(facts, **TO_WATCH)
     from experiments.live_query import LiveQuery
@@ -77,7 +77,7 @@ def _open_page(facts: dict[str, Any], inputs: Inputs) -> None:
     from optimizer.trace.recorder import Trace
 
     if inputs.sql.lower().endswith(".jsonl"):
-        events, _ = events_of_file(inputs.sql)
+        events, _ = events_of_file(inputs.of_trace())
     else:
         session, sql = inputs.open(facts, **TO_WATCH)
         trace = Trace()

@@ -33,9 +33,8 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
     planscope trace trace.jsonl -o trace.html
     """
     page = output is not None and Path(output).suffix.lower() in (".html", ".htm")
-    if output is not None and not page and Path(output).suffix.lower() != ".jsonl" and Path(output).is_file():
-        raise click.UsageError(f"{output} is there, and no trace by its name: end it in .jsonl, or .html for a page")
-    if output is not None and Path(output).suffix.lower() in (".svg", ".png", ".pdf"):
+    named = output is not None and output != "-" and (Path(output).is_file() or not Path(output).exists())  # no device, no pipe
+    if named and not page and Path(output or "").suffix.lower() != ".jsonl":
         raise click.UsageError("a trace is JSON lines (.jsonl) or a page (.html); planscope memo makes pictures of it")
     if start is not None and not page:
         raise click.UsageError("--from is for pages: -o trace.html")
@@ -66,21 +65,19 @@ def _page_of_file(inputs: Inputs, output: str | None, max_events: int | None, st
 
     if output is None:
         raise click.UsageError(f"{inputs.sql} is a trace already; -o trace.html makes a page of it")
-    if inputs.data or inputs.pairs or inputs.disable or inputs.settings_file or inputs.preset:
-        raise click.UsageError("a written trace has its data and settings in it; -d, --set and their like are for SQL")
-    events, whole = events_of_file(inputs.sql)
+    events, whole = events_of_file(inputs.of_trace())
     with sink(output) as file:
         file.write(page_of(events[:max_events], Path(inputs.sql).stem, start))
     if whole and not inputs.quiet:
         click.echo(clean_lines(f"{many(len(events), 'event')} in {output}"), err=True)
 
 
-def events_of_file(path: str) -> tuple[Sequence[dict[str, Any]], bool]:
+def events_of_file(path: Path) -> tuple[Sequence[dict[str, Any]], bool]:
     """The events of a written trace for a page, and whether these are all: what cannot be read of a damaged one is said."""
     from memo_viz.text import clean_lines
     from optimizer.trace.replay import Replay
 
-    replay = Replay.load(Path(path))
+    replay = Replay.load(path)
     if replay.damage is not None:
         click.echo(clean_lines(f"{path}, {replay.damage}; the page has the events before that"), err=True)
     return replay.events, replay.damage is None

@@ -135,6 +135,8 @@ class Stepper:
             case ["rule", rule] if self._rules and rule not in {*self._rules, *(e.get("rule") for e in self.replay.events)}:
                 near = did_you_mean(rule, self._rules, "planscope rules lists them")
                 raise PlanscopeError(f'there is no rule "{clean(rule)}"; {near}')
+            case ["group", *named] if named and not re.fullmatch(r"G?-?\d+", named[0]):
+                text = f"group {self._group_number(' '.join(named))}"
         return self.walk.stop(text)
 
     def _run(self, rest: str) -> str:
@@ -150,7 +152,7 @@ class Stepper:
 
     def _back(self, rest: str) -> str:
         here = self.replay.position
-        if not rest or rest.isdecimal():
+        if not rest or rest.lstrip("-").isdecimal():
             self.replay.seek(max(1, here - _count(rest, "back")))
             return self.where()
         word, _, where = rest.partition(" ")
@@ -338,7 +340,7 @@ class Stepper:
     def _group_number(self, text: str) -> int:
         """G7, 7, or the name of a group."""
         groups, names = self.replay.state.groups, self._names()
-        named = [id for id in groups if names.group(id) == text]
+        named = [id for id in groups if _parts(names.group(id)) == _parts(text)]
         id = named[0] if named else _known(text, "group", "G", groups)
         return canonical_group(self.replay.state, id)
 
@@ -352,7 +354,14 @@ def _count(text: str, verb: str, default: int = 1) -> int:
     return int(digits)
 
 
+def _parts(name: str) -> list[str]:
+    """{b, a} is {a, b}."""
+    return sorted(part.strip() for part in name[1:-1].split(",")) if name.startswith("{") and name.endswith("}") else [name]
+
+
 def _known(text: str, what: str, letter: str, known: Iterable[int]) -> int:
+    if not text:
+        raise PlanscopeError(f"which {what}? {what}s are called {letter}12")
     digits = text.removeprefix(letter)
     number = int(digits) if digits.removeprefix("-").isdecimal() and len(digits) < 12 else None
     if number is None or number not in known:

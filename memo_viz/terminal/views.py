@@ -100,8 +100,8 @@ class Views:
         for group in sorted(self.state.groups.values(), key=lambda g: g.event or 0):
             mexprs = [self.state.mexprs[id] for id in group.logical + group.physical]
             name = self.names.group(group.id)
-            if group.merged_into is None and (word in name or any(word in mexpr.op for mexpr in mexprs)):
-                number = f"G{group.id}" if group.id >= 0 else f"g{set_id(group.id)}"
+            number = f"G{group.id}" if group.id >= 0 else f"g{set_id(group.id)}"
+            if group.merged_into is None and (word == number or word in name or any(word in mexpr.op for mexpr in mexprs)):
                 goals = [self.state.goals[id] for id in group.goals]
                 best = min((goal.best.cost for goal in goals if goal.best is not None), default=None)
                 known = f"{len(group.logical)}+{len(group.physical)}"

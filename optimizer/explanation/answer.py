@@ -108,7 +108,7 @@ def _text_of(change: RowChange | float) -> str:
         return f"no change of one row count by a factor below {number(change)}, up or down, was found that would make it win"
     by = f"{'×' if change.after > change.before else '÷'} {change.factor:.3g}"
     rows = f"{many(number(change.after), 'row')} rather than {number(change.before)} ({by})"
-    return f"it would win, at a cost of {number(change.cost)}, if {show_set(change.aliases)} had {rows}"
+    return f"no plan would cost less than it, {number(change.cost)}, if {show_set(change.aliases)} had {rows}"
 
 
 def compared(asked: PlanNode, chosen: PlanNode) -> tuple[Operator, ...]:

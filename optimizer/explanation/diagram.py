@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode
-from optimizer.errors import many
+from optimizer.errors import SettingsError, many
 from optimizer.explanation.recost import Recosting, show_set
+from optimizer.memo.goal import INFINITY
 from optimizer.search.extract import give_groups
 
 EQUAL = 1e-9  # relative
@@ -83,6 +84,8 @@ def axis(memo: Recosting, aliases: frozenset[str], low: float | None, high: floa
     middle = max(1.0, estimate or 1.0)
     low = low if low is not None else max(1.0, middle / 1000.0)
     high = high if high is not None else min(max(product, 10.0 * low), 1000.0 * middle)
+    if not 0.0 < low < high < INFINITY:
+        raise SettingsError(f"{low:g}..{high:g} is no range of rows: two numbers above 0, the lesser one first")
     values = tuple(low * (high / low) ** (i / (points - 1)) for i in range(points))
     memo.under({aliases: values[0]})  # says so where there is no such set
     return Axis(aliases, values, tuple(value / product for value in values), estimate)

@@ -65,7 +65,12 @@ class Recosting:
 
     def under(self, rows: Rows | None = None, factors: Mapping[str, float] | None = None) -> Recosted:
         """The cheapest plan with these row counts, and with these factors on the cost of operators. Raises SettingsError where
-        the estimator cannot be told rows."""
+        the estimator cannot be told rows, or a factor is of no operator."""
+        for figures in (rows or {}, factors or {}):
+            for name, figure in figures.items():
+                if not 0.0 <= figure < INFINITY:
+                    called = name if isinstance(name, str) else show_set(name)
+                    raise SettingsError(f"{called} cannot be {figure!r}: a number from 0 up")
         search = self._refigured(rows or {}, changed_cost(self.figures.cost, factors or {}))
         goal = search.optimize(search.memo.find(self._group), self._required)
         if goal.best_cost == INFINITY:

@@ -225,8 +225,8 @@ class Memo:
         props = op.derive_props([child.props for child in children]) if children else node.props  # derived once for all stages
         stats = self.figures.estimate(op, props, [child.stats for child in children])
         leaves = [self.groups[gid] for gid in region.leaves] if region is not None else children
-        if type(rows := getattr(stats, "rows", None)) is not float or not rows >= 0.0:
-            stats.rows = number_from(f"the estimator gives {op.name} as its number of rows", rows)
+        if type(rows := getattr(stats, "rows", None)) is not float or not 0.0 <= rows < INFINITY:
+            stats.rows = number_from(f"the estimator gives {op.name} as its number of rows", rows, finite=True)
         lower = self.figures.lower_bound(op, stats, children, leaves)
         if type(lower) is not float or not 0.0 <= lower < INFINITY:
             finite = max([stats.rows, *(child.lower for child in children)]) < INFINITY

@@ -28,9 +28,11 @@ from optimizer.plugins.signatures import (
     RULE,
     check_arguments,
     check_cost_model,
+    check_fields,
     check_methods,
     check_pattern,
 )
+from optimizer.prepass.functions import FunctionRule
 from optimizer.prepass.instructions import Batch, Program, rules_of
 from optimizer.rules.interface import ImplementationRule, Pattern, RewriteRule, Rule, TransformationRule
 from optimizer.settings import ESTIMATORS
@@ -73,7 +75,11 @@ class Registry:
         if type(made).apply is base.apply and getattr(made, "to", None) is None:  # type: ignore[attr-defined]
             raise SettingsError(f"{_called(rule)} has no method apply(self, bound, context)")
         check_methods(type(made), RULE)
+        if isinstance(made, FunctionRule):
+            check_arguments(type(made).function, made.name, ("tree", "context"))
         check_pattern(_called(rule), made.pattern)
+        if isinstance(made, ImplementationRule) and made.to is not None:
+            check_fields(_called(rule), made.pattern, made.to)
         self._add(made, _RULES[base], self._taken)
         check_results(made, self.file)
         return rule

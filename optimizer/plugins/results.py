@@ -25,6 +25,9 @@ def _checked(apply: Apply, rule: Rule, where: str, bound: Tree, context: RuleCon
     if isinstance(rule, RewriteRule):
         if found is not None and not isinstance(found, Tree):
             raise SettingsError(f"{where} returned {_shown(found)}\napply returns a Tree, None where it does not apply")
+        if found is not None and (missing := bound.columns & ~found.columns):
+            without = ", ".join(map(context.columns.label, column_ids(missing)))
+            raise SettingsError(f"{where} returned a tree without {without}\nit has the columns of the tree that is bound")
         return found
     if not isinstance(found, Iterable):
         raise SettingsError(f"{where} returned {_shown(found)}\napply returns a sequence, () where it does not apply")

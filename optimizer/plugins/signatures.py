@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from inspect import getattr_static, signature
 from typing import Any
 
+from optimizer.algebra.physical import PhysicalOperator
 from optimizer.errors import SettingsError, many
 from optimizer.rules.interface import Pattern
 
@@ -54,6 +55,14 @@ def check_arguments(function: Callable[..., Any], called: str, arguments: tuple[
             f"{called} gets {many(len(passed), 'argument')} ({', '.join(passed)}): {error}\n"
             f"write def {called.rpartition('.')[2]}({', '.join(arguments)})"
         ) from None
+
+
+def check_fields(rule: str, pattern: Pattern, to: type[PhysicalOperator]) -> None:
+    """Raises SettingsError where an operator to be made of a logical one has a field that this one has not."""
+    for op in pattern.op if isinstance(pattern.op, tuple) else (pattern.op,):
+        for name in to.__match_args__:
+            if op is not None and not hasattr(op, name):
+                raise SettingsError(f"{rule} cannot make a {to.__name__} of a {op.__name__}, which has no {name}: write an apply")
 
 
 def check_pattern(rule: str, pattern: Pattern) -> None:

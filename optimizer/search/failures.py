@@ -48,6 +48,8 @@ def why_no_plan(search: SearchContext, goal: Goal) -> str:
             lines[f"no plan of group {here.group} ({ops}) comes in {here.required.show(label)}, and nothing may sort it"] = None
         pending += [below for way in listed for below in way.inputs if below.way is None]
         pending += [search.goal(gid, ANY) for mexpr in group.logical for gid in mexpr.inputs if not listed]
+    if len(lines) == 1:  # nothing is missing
+        lines["every plan of it costs infinity: the cost model, or an operator's cost, forbids them all"] = None
     disabled = search.context.settings.disable
     if disabled:
         lines[f"disabled rules: {', '.join(disabled)}"] = None

@@ -6,9 +6,10 @@ and what is said of an error shows the text with them. Quoted texts and comments
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import date, datetime
 from decimal import Decimal
+from numbers import Integral
 from typing import Any
 
 from sqlglot.dialects.duckdb import DuckDB
@@ -24,7 +25,7 @@ def with_values(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> str:
     Raises SqlError for a parameter without a value, a value without a parameter, `?` beside `$`, and a value of another kind than
     None, bool, int, float, Decimal, str, date and datetime.
     """
-    if not isinstance(values, Iterable):
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes | Set):  # a set is in no order
         raise SqlError(f"the values of parameters are a sequence or a mapping, not {values!r:.60}", hint="for one value: [value]")
     named = dict(values) if isinstance(values, Mapping) else {str(i): value for i, value in enumerate(values, 1)}
     parts, place = [], 0
@@ -71,8 +72,8 @@ def literal(value: Any, name: str = "") -> str:
         return "NULL"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
-    if isinstance(value, int):
-        return f"({value})"
+    if isinstance(value, Integral):  # NumPy's too
+        return f"({int(value)})"
     if isinstance(value, float):
         return f"CAST('{float(value)!r}' AS DOUBLE)"
     if isinstance(value, Decimal) and value.is_finite():

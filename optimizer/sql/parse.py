@@ -286,7 +286,7 @@ def _check_statement(source: Source, tokens: list[Any]) -> None:
         if word in _STATEMENTS:
             hint = dict(PIVOTS.values()).get(word, "planscope plans queries: SELECT ...")
             raise Unsupported(f"{word} is not supported", *where, hint)
-        known = sorted(word.lower() for word in _QUERY_STARTS | _STATEMENTS)
+        known = sorted(word.lower() for word in _QUERY_STARTS)
         hint = did_you_mean(word, known, "a query starts with SELECT, WITH, VALUES or FROM")
         raise SqlError(f'syntax error at "{first.text}"', *where, hint)
 

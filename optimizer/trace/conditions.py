@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
+from math import inf
 from typing import Any, NamedTuple
 
 from optimizer.errors import PlanscopeError, did_you_mean
@@ -86,7 +87,8 @@ def _compile(node: ast.expr, text: str, depth: int) -> _Node:
 
     match node:
         case ast.Constant(value=bool() | int() | float() | str() | None as value):
-            return lambda event, state: value
+            constant = _read(value)
+            return lambda event, state: constant
         case ast.Name(id=name):
             return _name(name)
         case ast.BoolOp(op=op, values=values):
@@ -123,11 +125,18 @@ def _name(name: str) -> _Node:
     if name in NAMES:
         of_state = NAMES[name][1]
         return lambda event, state: of_state(state)
+    if name == "inf":
+        return lambda event, state: inf
     known = vocabulary()
     fields = {*known.common, *(field for kind in known.kinds.values() for field in kind.fields)}
     if name not in fields:
         raise PlanscopeError(f'no event has a field "{name}"; fields are in docs/traces.md, other names are {", ".join(NAMES)}')
-    return lambda event, state: event.get(name)
+    return lambda event, state: _read(event.get(name))
+
+
+def _read(value: Value) -> Value:
+    """Infinity is a text in traces, as JSON has no number for it."""
+    return inf if value == "inf" else value
 
 
 def _call(name: str, argument: _Node) -> _Node:

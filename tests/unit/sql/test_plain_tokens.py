@@ -10,7 +10,7 @@ from experiments.workloads.queries import built_in_queries, resolve_sql
 from optimizer.sql.plain_tokens import plain_tokens
 
 BUILT_IN = tuple(resolve_sql(query.name) for query in built_in_queries())
-_WORDS = r"""a _ a1 group by GROUP BY grouping sets order similar to double precision user user-defined fetch rename execute select
+_WORDS = r"""a _ group by GROUP BY grouping sets order similar to double precision user user-defined fetch rename execute select
     1a e E' x' n' ' '' "q" "by" 1 2.5 1. . .5 1e5 1_0 0x1 $ $1 @ - -- -> ->> /* */ /*+ * ( ) , ; = == < > <= >= <> != <-> :: : :=
     | || |> ! é [ ] { } {{ {% %} \ % + / // ** ? ?:: ~ ~~ ^ & # `"""
 PIECES = (*_WORDS.split(), "\n", "\t", "\r", "\x0b", "\u00a0", "'a b'", '"q r"', "'\n'")
