@@ -7,7 +7,7 @@ import json
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,11 +27,12 @@ def hold(path: Path, what: str) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise OutputError(f"another process is at work on {what}{who(holder(path))}; wait for it, or end it") from None
-        file.truncate(0)
-        file.write(json.dumps({"host": socket.gethostname(), "process": os.getpid(), "since": now()}))
-        file.flush()
+        with suppress(OSError):  # no space: the lock holds without saying for whom
+            file.truncate(0)
+            os.write(file.fileno(), json.dumps({"host": socket.gethostname(), "process": os.getpid(), "since": now()}).encode())
         yield
-        file.truncate(0)
+        with suppress(OSError):
+            file.truncate(0)
 
 
 def holder(path: Path) -> dict[str, Any] | None:

@@ -156,5 +156,6 @@ def number_from(source: str, value: object, finite: bool = False) -> float:
     except (TypeError, ValueError, OverflowError):
         found = float("nan")
     if not found >= 0.0 or (finite and found == float("inf")):
-        raise PlanscopeError(f"{source} {value!r:.60}, which is no {'finite ' if finite else ''}number from 0 up")
+        wrong = "not finite" if found == float("inf") else "no number from 0 up"
+        raise PlanscopeError(f"{source} {value!r:.60}, which is {wrong}")
     return found

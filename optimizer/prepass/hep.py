@@ -69,6 +69,8 @@ def run_batch(run: Run, step: CompiledBatch, tree: Tree, name: str) -> Tree:
         else:
             continue
         break
+    if run.stopped is Stop.MATCH_LIMIT and not batch.fixpoint:
+        run.stopped = None  # that many were asked for
     run.end(name, passes, last)
     return tree
 

@@ -243,6 +243,8 @@ def _told_apart_columns(context: Context, bound: Bound) -> Bound:
         if output.id in seen:
             scalar = reference(output.id, context.columns)
             copies[place] = ProjectItem(context.compute(output.name, scalar), scalar)
+            if output.id in context.untyped:
+                context.untyped.add(copies[place].id)
             duration = context.duration(output.id, bound.tree)
             if duration is not None:
                 context.durations[copies[place].id] = duration

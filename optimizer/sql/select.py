@@ -22,7 +22,7 @@ from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalar_trees import map_children
 from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, Scalar
-from optimizer.algebra.subqueries import Subquery
+from optimizer.algebra.subqueries import ScalarSubquery, Subquery
 from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT32, INT64, STRING
@@ -319,8 +319,9 @@ class _Block:
         shelf = _Shelf(self.context, tree)
         outputs = []
         for item in self.items:
-            untyped = isinstance(item.scalar, Literal) and pa.types.is_null(item.scalar.type) and not self.operand
-            id = shelf.column(Literal(None, INT32) if untyped else item.scalar, item.label)
+            scalar = self.context.bare_null(item.scalar) if isinstance(item.scalar, ScalarSubquery) else item.scalar
+            untyped = isinstance(scalar, Literal) and pa.types.is_null(scalar.type) and not self.operand
+            id = shelf.column(Literal(None, INT32) if untyped else scalar, item.label)
             outputs.append(OutputColumn(item.name, id))
             if untyped:
                 self.context.untyped.add(id)

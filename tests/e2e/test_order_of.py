@@ -45,6 +45,9 @@ def test_the_command(planscope, shop) -> None:
     done = planscope("explain", sql, "-d", str(shop), "--order-of", "duckdb")
     assert done.code == 0 and "forced: joins in the order" in done.out
     assert f"DuckDB {duckdb.__version__} joins in this order: in our model" in " ".join(done.out.split())
+    assert "fixpoint" not in done.out
+    twice = planscope("explain", sql, "-d", str(shop), "--order-of", "duckdb", "--join-order", "(s p)")
+    assert twice.code == 2 and "and one is given: leave one out" in twice.err
     value = json.loads(planscope("explain", sql, "-d", str(shop), "--order-of", "duckdb", "--format", "json").out)
     assert set(value["settings"]["join_order"]) >= {"p", "s"}
 

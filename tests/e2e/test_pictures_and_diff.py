@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -112,6 +113,33 @@ def test_diff_of_two_traces(planscope, shop, trace, tmp_path):
     assert "the same, one by one" in planscope("diff", trace, trace).out
 
 
+def test_options_about_planning_are_refused_beside_a_trace(planscope, shop, trace, tmp_path):
+    commands = (["step"], "-x /dev/null"), (["memo"], "-o m.svg"), (["picture", "plan"], "-q"), (["trace"], "-o t.html")
+    for command, more in commands:
+        for option in (["--set", "pruning=none"], ["-d", str(shop)], ["--join-order", "(p s)"], ["--disable", "nosuch"]):
+            done = planscope(*command, str(trace), *option, *more.split())
+            assert done.code == 2 and "a written trace has its data and settings in it" in done.err
+    assert planscope("diff", str(trace), str(trace), "--set", "gap=1").code == 2
+    assert "cannot read trace nosuch.jsonl" in planscope("diff", "nosuch.jsonl", "nosuch2.jsonl").err
+
+
+def test_endings_say_what_is_in_a_file(planscope, shop, trace, tmp_path):
+    done = planscope("picture", "joins", str(trace), "-o", str(tmp_path / "x.txt"))
+    assert done.code == 2 and "end the name in .svg, .png, .pdf, .dot, .json, or give --format" in done.err
+    for name in ("t.txt", "t.jsonl.gz", "t", "t.svg"):
+        done = planscope("trace", JOIN, "-d", str(shop), "-o", str(tmp_path / name))
+        assert done.code == 2 and "a trace is JSON lines (.jsonl) or a page (.html)" in done.err
+    assert not [path for path in tmp_path.iterdir() if path.suffix in (".txt", ".gz")]
+
+
+def test_diff_of_two_datasets_names_them(planscope, shop, tmp_path, monkeypatch):
+    for name in ("one", "other"):
+        shutil.copytree(shop, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    done = planscope("diff", "select name from people", "-d", "one", "--", "-d", "other")
+    assert "a  select name from people -d one\nb  select name from people -d other\n" in done.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -122,7 +150,7 @@ def test_diff_of_two_traces(planscope, shop, trace, tmp_path):
         (("select 1 as x", "select 2 as x"), "one query is compared under two settings"),
         (("tpch/q5",), "did you mean tpch/q05?"),
         (("select 1 as x", "--", "b.jsonl"), "a query is compared under two settings"),
-        (("nosuch.jsonl", "nosuch2.jsonl"), "cannot read trace nosuch.jsonl"),
+        (("nosuch.jsonl", "nosuch2.jsonl"), "a written trace has its data and settings in it"),
         (("select 1 as x", "-o", "d.png", "--", "--set", "pruning=none"), "no format goes by .png"),
     ],
 )

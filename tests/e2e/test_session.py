@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 import pyarrow as pa
@@ -9,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor import Session
-from optimizer.errors import CatalogError, SettingsError, SqlError
+from optimizer.errors import CatalogError, PlanscopeError, SettingsError, SqlError
+from optimizer.pipeline import Optimizer
 from optimizer.presets import preset_file
 from optimizer.settings import Settings
 
@@ -96,6 +98,23 @@ def test_errors(shop, tmp_path):
         Session("nowhere:1")
     with pytest.raises(SqlError, match="nam"):
         Session(shop).sql("select nam from people")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda shop: Session(None), "data is a folder, the name of a dataset, a Catalog or tables by name, not None"),
+        (lambda shop: Session(shop, "pruning=none"), "settings are a Settings object or a mapping from names to values"),
+        (lambda shop: Session(shop, engine="spark"), r'engine is an object, SparkEngine\(\) for example, not "spark"'),
+        (lambda shop: Optimizer(str(shop)), "Optimizer takes a Catalog and Settings"),
+        (lambda shop: Session(shop).what_if("select 1 from people").under({frozenset({"people"}): -1}), "cannot be -1: a number"),
+        (lambda shop: Session(shop).what_if("select 1 from people").under({frozenset({"people"}): math.inf}), "cannot be inf"),
+        (lambda shop: Session(shop).what_if("select 1 from people").diagram([(frozenset({"people"}), 9, 5)]), "9..5 is no range"),
+    ],
+)
+def test_what_is_something_else_than_asked_for(shop, make, message):
+    with pytest.raises(PlanscopeError, match=message):
+        make(shop)
 
 
 def test_built_in_names():

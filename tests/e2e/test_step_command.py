@@ -50,12 +50,19 @@ def test_a_cut_trace_is_stepped_up_to_the_cut(planscope, shop, tmp_path):
         ('break kind in ["prune", "bst"]', 'no event is of kind "bst"; did you mean "best"?'),
         ("untill best", 'there is no command "untill"; did you mean "until"?'),
         ("break rule unnest", ""),
+        ("break group sales", 'there is no group "sales" at this event'),
+        ("end\nbreak group s", ""),
+        ("end\ngroup {s, p}", ""),
+        ("end\ngroup { s,p }", ""),
+        ("end\nmemo G0", ""),
+        ("group", "which group? groups are called G12"),
+        ("back -3", 'back takes a number, not "-3"'),
         ("break rule limit_merge", ""),
         ("until rule == 'join_commute'", ""),
     ],
 )
 def test_names_that_do_not_exist(planscope, shop, tmp_path, command: str, told: str):
-    done = planscope("step", JOIN, "-d", str(shop), "-x", script(tmp_path, command))
+    done = planscope("step", JOIN, "-d", str(shop), "-x", script(tmp_path, *command.split("\n")))
     assert (done.code == 2 and told in done.err) if told else done.code == 0
 
 

@@ -407,6 +407,17 @@ def test_a_sample(tmp_path: Path, analyze: Analyze) -> None:
     assert analyze(tmp_path).read == 3 and analyze_dataset(tmp_path, no_spark, sample=0.1).read == 0
 
 
+def test_of_a_sample_small_tables_are_read_whole_and_what_no_row_shows_is_unknown(tmp_path: Path, analyze: Analyze) -> None:
+    few, many = [0, 1, None], [None] * 40_000 + [1]
+    pq.write_table(pa.table({"k": pa.array(few)}), tmp_path / "few.parquet")
+    pq.write_table(pa.table({"k": pa.array(many)}), tmp_path / "many.parquet", row_group_size=50_000)
+    analyze(tmp_path, sample=0.01)
+    few_stats, many_stats = (open_dataset(tmp_path).tables[name].stats for name in ("few", "many"))
+    assert "all 3 rows" in few_stats.analyzed and (few_stats.columns["k"].ndv, few_stats.columns["k"].nulls) == (2, 1)
+    assert "a sample of" in many_stats.analyzed
+    assert (many_stats.columns["k"].ndv, many_stats.columns["k"].nulls) == (None, 40_000)
+
+
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a relative folder, as the README has it; the manifest names the files within the folder."""
     write_parts(tmp_path, {"1": [1, 2, 3]})
@@ -416,7 +427,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert result.exit_code == 0 and f"read {read} of 1 part of files" in result.output and " a, b\n" in result.output
     manifest = read_manifest(tmp_path, "analyze")
     assert manifest is not None and "_planscope/statistics.json" in manifest["files"]
-    for arguments in (["--joint", "t(a"], ["--joint", "t(a)"], ["--sample", "2"]):
+    for arguments in (["--joint", "t(a"], ["--joint", "t(a)"], ["--sample", "2"], ["--sample", "nan"]):
         assert CliRunner().invoke(command, [str(tmp_path), *arguments], obj={}).exit_code == 2
 
 

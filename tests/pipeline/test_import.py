@@ -341,6 +341,24 @@ def test_many_json_files_are_of_one_type(importer, tmp_path, monkeypatch):
     assert counts["tables"]["t"]["rejected"] == []
 
 
+def test_json_files_without_a_key_that_can_be_read_are_put_aside(importer, tmp_path):
+    texts = {"good": '{"a": 1}', "empty": "", "commas": '{"a": 1},\n{"a": 2},', "quotes": '{"it\'s \\"x\\"": 1}', "none": "{}"}
+    (tmp_path / "files").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "files" / f"{name}.json").write_text(text)
+    pq.write_table(pa.table({"nested": [{"x": 1}]}), tmp_path / "files" / "nested.parquet")
+    folder, counts = importer(tmp_path / "files")
+    assert rows(folder, "good") == [{"a": 1}] and list(counts["tables"]) == ["good"]
+    found = {Path(label).stem: reason.removeprefix(label) for label, reason in counts["damaged"].items()}
+    assert found == {
+        "empty": " is empty: a JSON file holds records, one a line",
+        "commas": " has no record with a key: the first line that is not empty is not JSON",
+        "quotes": ': the key it\'s "x" has both kinds of quotes in it, which Spark cannot look up; rename it',
+        "none": " has no record with a key: the first line that is not empty is an object of none",
+        "nested": " has no column to import: nested is struct<x: int64>, which imports lack",
+    }
+
+
 def test_texts_of_another_encoding_are_rejected_and_told(importer, tmp_path):
     (tmp_path / "t.json").write_bytes(b'{"a": "ok"}\n{"a": "caf\xe9 x"}\n')
     pq.write_table(pa.table({"a": pa.array([b"ok", b"caf\xe9 x"]).view(pa.string())}), tmp_path / "u.parquet")
@@ -452,7 +470,7 @@ def test_extreme_tables(importer, tmp_path):
         ({"t:0.csv": "a;b\n1;2\n"}, "separated by ';'"),
         ({"t.json": '{"a": 1, "A": 2}', "u.csv": "b,B\n1,2\n"}, 'columns "a" and "A", the same to SQL'),
         ({"t.json": '{"a": 1, "A": 2}', "u.csv": "b,B\n1,2\n"}, 'columns "b" and "B", the same to SQL'),
-        ({"t.json": "[]"}, "no column to import: it has none at all"),
+        ({"t.json": "[]"}, "is empty: a JSON file holds records, one a line"),
         ({"t.txt": "a"}, "no file to import"),
         ({"t.csv": "a\n1\n", "schema.sql": "create table u (a int);"}, "declares none of the tables to import"),
         ({"t.csv": "a\n1\n", "schema.sql": "create table t (b int);"}, '"b" of table t is declared, but not there'),

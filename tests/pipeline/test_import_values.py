@@ -199,10 +199,7 @@ def test_types_planscope_lacks_are_dropped_by_name():
     found = resolved([file], wanted, False)
     assert found.columns[0] == column("a", pa.int32(), True)
     assert list(found.dropped) == ["l", "t", "d"]
-    with pytest.raises(PipelineError, match="has no column to import: l: is list"):
-        resolved([typed("f", l=pa.list_(pa.int8()))], None, False)
-    with pytest.raises(PipelineError, match="it has none at all"):
-        resolved([typed("f")], None, False)
+    assert resolved([typed("f", l=pa.list_(pa.int8()))], None, False).columns == []
 
 
 def test_declarations_that_do_not_fit():

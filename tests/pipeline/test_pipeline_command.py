@@ -69,6 +69,12 @@ def mistakes(folder: Path, text: str) -> str:
             '[generate]\nkind = "tpch"\nscale = 1\ninto = "../x"',
             "line 4: [generate] into: into is a folder within that of the pipeline",
         ),
+        (
+            '[import]\nsources = ["d"]\ninto = "report"',
+            "line 3: [import] into: into is a folder within that of the pipeline",
+        ),
+        ('[import]\nsources = ["d"]\ninto = "results/run=x"', "and not results or report, not 'results/run=x'"),
+        ('[import]\nsources = ["d"]\ninto = "./_planscope"', "and not results or report, not './_planscope'"),
         ('[import]\nsource = ["a"]', 'there is no source here; did you mean "sources"?'),
         ('[import]\nsources = ["a"]\non_reject = "drop"', "on_reject is one of keep, fail, not 'drop'"),
         ('[generate]\nkind = "tpch"\nscale = 1\n[import]\nsources = ["a"]', "both make the folder data"),

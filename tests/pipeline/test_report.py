@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections import defaultdict
 from pathlib import Path
 from statistics import median
@@ -25,7 +26,7 @@ from experiments.pipeline.sweep.plan import write_plan
 from experiments.pipeline.sweep.run import read_results, run_folder
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from memo_viz.page_style import PAGE_STYLE
-from optimizer.errors import CatalogError, PlanscopeError
+from optimizer.errors import CatalogError, OutputError, PlanscopeError
 from tests.pipeline.conftest import no_spark
 
 if TYPE_CHECKING:
@@ -142,6 +143,22 @@ def test_reports_that_cannot_be(results: Path, tmp_path: Path) -> None:
     write_plan(run_folder(tmp_path, plan.run), plan)
     with pytest.raises(CatalogError, match="is not complete: 0 of 1 items"):
         write_report(tmp_path, no_spark)
+
+
+def test_what_others_put_beside_a_report_stays(results: Path, spark: SparkSession, tmp_path: Path) -> None:
+    out = tmp_path / "mine"
+    shutil.copytree(results / "results", out / "results")
+    thesis = out / "report" / "thesis.tex"
+    thesis.parent.mkdir()
+    thesis.write_text("precious")
+    with pytest.raises(OutputError, match=r"report is there, and no report of planscope's\nmove it out of the way"):
+        write_report(out, lambda: spark)
+    assert thesis.read_text() == "precious" and len(list(thesis.parent.iterdir())) == 1
+    thesis.unlink()
+    write_report(out, lambda: spark)
+    thesis.write_text("notes")
+    (out / "report" / "by_query.csv").unlink()
+    assert write_report(out, lambda: spark).made and thesis.read_text() == "notes"
 
 
 def tables(variants: int, figures: dict[str, float]) -> dict[str, pa.Table]:

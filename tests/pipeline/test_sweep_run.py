@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -98,6 +99,16 @@ def test_two_processes_do_not_run_one_sweep(tmp_path: Path) -> None:
         other.kill()
         other.wait()
     with hold(folder / LOCK, "it"):  # a holder that was killed holds nothing
+        pass
+
+
+def test_a_lock_on_a_full_disk_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.write", full)
+    lock = tmp_path / "lock"
+    with hold(lock, "it"), pytest.raises(OutputError, match="another process is at work on it"), hold(lock, "it"):
         pass
 
 

@@ -58,6 +58,7 @@ class Keep(RewriteRule):
     pattern = node(Join, ANY, ANY)
     def apply(self, bound, context): return None
 '''
+FUNCTION = "from optimizer.prepass.functions import rewrite\n@rule\n@rewrite(ANY)\ndef f(tree): pass\n"
 MINE = """
 from planscope.plugin import enumerator
 @enumerator
@@ -124,6 +125,11 @@ def test_decorators_leave_what_they_stand_on_as_it_is_elsewhere() -> None:
         (FREE.replace(", leaves", ", leaves, more"), "Free.lower_bound gets 4 arguments .*: missing a required argument: 'more'"),
         (KEEP.replace(", context", ""), r"Keep.apply gets 2 arguments .*\nwrite def apply\(self, bound, context\)"),
         (KEEP.replace("ANY, ANY", "ANY"), r"line 5: the pattern of Keep gives Join 1 input, .* 2: write node\(Join, ANY, ANY\)"),
+        (FUNCTION, r"f gets 2 arguments \(tree, context\): too many .*\nwrite def f\(tree, context\)"),
+        (
+            "@rule\nclass A(ImplementationRule):\n    name = 'a'\n    pattern = node(Limit, ANY)\n    to = HashJoin\n",
+            "A cannot make a HashJoin of a Limit, which has no kind: write an apply",
+        ),
         (KEEP.replace("node(Join, ANY, ANY)", "node(Limit, node(Scan, ANY))"), r"gives Scan 1 input, and it has 0: .*\(Scan\)"),
         (MINE.replace("graph, relations)", "graph)"), r"mine gets 2 arguments .*\nwrite def mine\(graph, relations\)"),
         ("@estimator\nclass A(Estimator):\n    def estimate(self, op): pass\n", r"A.estimate gets 3 arguments \(op, props"),
@@ -248,7 +254,7 @@ NO_COSTS = [
 @pytest.mark.parametrize(("place", "said", "value"), [(place, said, v) for place, said, values in NO_COSTS for v in values])
 def test_a_cost_model_whose_figures_are_no_numbers(tmp_path: Path, place: str, said: str, value: str) -> None:
     own = "from math import inf, nan\n" + FREE.replace(place.format(0.0), place.format(value))
-    with pytest.raises(PlanscopeError, match=f"{said} {value}.* no number from 0 up"):
+    with pytest.raises(PlanscopeError, match=f"{said} {value}.* (no number from 0 up|not finite)"):
         Session("joingraph", {"cost_model": "free"}, plugins=[written(tmp_path, own)]).optimize("chain/4")
 
 
@@ -398,6 +404,7 @@ def test_a_rule_that_never_ends_is_named(tmp_path: Path, tpch: Catalog, budget: 
         ("TransformationRule", "[Tree(Aggregate(bound.op.keys, ()), bound.inputs)]", "returned a tree without n#2\nits columns"),
         ("ImplementationRule", "[bound]", "returned an object of type Tree in its sequence, which is no PhysicalOperator"),
         ("RewriteRule", "()", "returned an object of type tuple\napply returns a Tree, None where it does not apply"),
+        ("RewriteRule", "Tree(Aggregate(bound.op.keys, ()), bound.inputs)", "returned a tree without n#2\nit has the columns"),
     ],
 )
 def test_what_a_rule_returns_is_checked(tmp_path: Path, tpch: Catalog, base: str, result: str, message: str) -> None:

@@ -23,6 +23,29 @@ def test_whole_numbers(value: object) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("pruning", "nome", 'setting pruning cannot be "nome": choose one of none'),
+        ("driver", "zz", 'setting driver cannot be "zz"'),
+        ("gap", float("nan"), "setting gap cannot be nan"),
+        ("budget_tasks", -5, "setting budget_tasks cannot be negative"),
+        ("prepass", "maybe", 'setting prepass is true or false, not "maybe"'),
+        ("estimator", "histogramm", 'setting estimator cannot be "histogramm"'),
+    ],
+)
+def test_settings_made_without_a_mapping_are_checked_too(name: str, value: object, message: str) -> None:
+    for make in (Settings, Settings().replace):
+        with pytest.raises(SettingsError, match=message):
+            make(**{name: value})
+
+
+def test_texts_and_lists_become_what_the_setting_is() -> None:
+    found = Settings(prepass="no", budget_tasks="5", gap=1, disable=["a"], plugins="x.py, y.py")  # type: ignore[arg-type]
+    assert (found.prepass, found.budget_tasks, found.gap, found.disable) == (False, 5, 1.0, ("a",))
+    assert found.plugins == ("x.py", "y.py") and found == Settings.from_mapping(found.as_dict()) and hash(found)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("gap = 0.1\n\nfoo = 3\n", 'line 3: unknown setting "foo"\nknown settings: pruning'),

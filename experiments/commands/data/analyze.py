@@ -22,7 +22,9 @@ from optimizer.errors import many
 @click.argument("data")
 @click.option("--table", "tables", multiple=True, metavar="T", help="Only this table (repeatable).")
 @click.option("--joint", multiple=True, metavar="'T(A, B)'", help="Count combinations of these columns too (repeatable).")
-@click.option("--sample", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE", help="Read only this share of each table.")
+@click.option(
+    "--sample", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE", help="Read this share of tables of over 30,000 rows."
+)
 @spark_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 @click.pass_obj
@@ -39,6 +41,8 @@ def command(
 ) -> None:
     facts["data"] = data
     sets = [_joint(text) for text in joint]
+    if sample is not None and not sample > 0:  # NaN passes the range
+        raise click.UsageError("--sample takes a share from 0 to 1")
     from experiments.pipeline.analyze.analyze import analyze_dataset
     from experiments.pipeline.spark.session import spark_session, unheard
     from experiments.workloads.data import dataset_folder, tell_beside

@@ -32,6 +32,7 @@ from optimizer.errors import CatalogError, OutputError
 
 PIECE = 16 << 20  # bytes of a file that one task reads, roughly
 _ENOUGH = 16  # parts of which a sample is made of whole parts; of fewer ones rows are taken from all
+FEW = 30_000  # rows of a table that is read whole: as many as PostgreSQL's ANALYZE looks at in any table
 _ROWS = 1 << 20  # that are counted at a time: of more rows at once less is lost than by merging
 _BYTES = 256 << 20  # that are held at a time
 _GATHERED = 16  # sketches of batches that wait to be merged
@@ -115,9 +116,10 @@ def pieces(
 ) -> list[Piece]:
     """All pieces of a table, in order. `identities`: what its files are known by, by name; `states`: what they were then.
 
-    With `sample`, that share of the table: of its row groups (files, if not Parquet), spread over all of it, if these are many;
-    else of the rows of each. Raises OSError.
+    With `sample`, that share of a table of more than FEW rows: of its row groups (files, if not Parquet), spread over all of it,
+    if these are many; else of the rows of each. Raises OSError.
     """
+    sample = None if table.stats.rows <= FEW else sample
     home, table = sketch_folder(folder).absolute(), bare(table)
     units, share = parts_of(table), 1.0
     if sample is not None:

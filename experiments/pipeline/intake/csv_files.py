@@ -216,12 +216,16 @@ class CsvFiles:
 
     def _options(self, delimiter: str, over: bool = False, **more: Any) -> dict[str, str]:
         """Spark's: a row of another length is in the column `_bad` as it is."""
-        form = {"sep": delimiter, "quote": self.quote, "escape": self.escape or self.quote, "multiLine": over, **more}
+        sep = delimiter if delimiter != "\\" else "\\\\"  # Spark takes one for the beginning of an escape
+        form = {"sep": sep, "quote": self.quote, "escape": self.escape or self.quote, "multiLine": over, **more}
         return {name: str(value) for name, value in {**form, "columnNameOfCorruptRecord": "_bad"}.items()}
 
     def _delimiter(self, label: str) -> str:
         tab = ".tsv" in label.lower().rpartition("/")[2]
-        return _one("delimiter", self.options.get("delimiter", "\t" if tab else ","))
+        found = _one("delimiter", self.options.get("delimiter", "\t" if tab else ","))
+        if found in (self.quote, self.escape):
+            raise PipelineError(f"--option: {found!r} cannot be the delimiter and also a quote or an escape")
+        return found
 
     def _header(self, label: str, path: str, delimiter: str, looked: Looked) -> list[str]:
         if looked.first is None:

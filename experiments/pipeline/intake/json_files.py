@@ -54,9 +54,19 @@ def json_records(spark: SparkSession, label: str, path: str) -> DataFrame:
     return texts.select(F.explode(F.try_variant_get("all", "$[0]", "array<variant>"))).select(F.to_json("col").alias("value"))
 
 
+def without_keys(records: DataFrame) -> str:
+    """Why there is no key in a file, of which these are the records."""
+    first = _parsed(records).select("_broken").head()
+    if first is None:
+        return "is empty: a JSON file holds records, one a line"
+    return f"has no record with a key: the first line that is not empty is {first[0] or 'an object of none'}"
+
+
 def open_json(spark: SparkSession, files: Mapping[str, DataFrame]) -> list[Opened]:
     """Files of one table, for records by label: each with the columns of all."""
     masks = _masks(spark, union(list(files.values())))
+    for name in masks:
+        _key(name)
     return [Opened(label, dict.fromkeys(masks), partial(_rows, one), masks=masks, open=True) for label, one in files.items()]
 
 

@@ -63,7 +63,7 @@ def resolve(
     """The columns of table `name`, in the order of first sight; `inferred`: the types of those that are `undeclared`.
 
     `merge`: stored number types that differ meet in one that holds both. Raises PipelineError: columns whose values are of
-    another kind than declared or differ between files, no column at all.
+    another kind than declared or differ between files.
     """
     wanted = _wanted(declared)
     required = {column.lower() for column in declared.primary_key} if declared is not None else set()
@@ -88,9 +88,6 @@ def resolve(
             type = one.type or (_stored_type(name, column, stored, merge) if stored else inferred[column])
             not_null = one.not_null or column.lower() in required
             found.columns.append(ColumnDeclaration(column, type, type_name(type), not_null))
-    if not found.columns:
-        kinds = ", ".join(f"{column}: {reason}" for column, reason in found.dropped.items())
-        raise PipelineError(f'table "{name}" ({files[0].label}) has no column to import: {kinds or "it has none at all"}')
     return found
 
 

@@ -21,13 +21,13 @@ from experiments.pipeline.analyze.keys import declared as constraints
 from experiments.pipeline.intake.checked import inferred
 from experiments.pipeline.intake.csv_files import CsvFiles, Looked
 from experiments.pipeline.intake.declared import Declared, declared_tables, schema_sql
-from experiments.pipeline.intake.json_files import json_records, open_json
+from experiments.pipeline.intake.json_files import json_records, open_json, without_keys
 from experiments.pipeline.intake.keys import check_constraints
 from experiments.pipeline.intake.opened import Opened, Result, batches, damaged_file, listed, open_table, open_typed, reading
 from experiments.pipeline.intake.prepare import damage, prepare, read_as
 from experiments.pipeline.intake.raw import Facts, RawTable
 from experiments.pipeline.intake.request import VECTORIZED, ImportRequest, Plan, read_inputs
-from experiments.pipeline.intake.resolve import resolve, undeclared
+from experiments.pipeline.intake.resolve import Resolved, resolve, undeclared
 from experiments.pipeline.intake.sources import ENDINGS, Source
 from experiments.pipeline.intake.summary import reject_lines
 from experiments.pipeline.spark.errors import PipelineError
@@ -68,6 +68,19 @@ def _of_all(tables: Iterable[str], compute: Callable[[str], Result]) -> dict[str
 def _listed(reasons: Sequence[str], what: str) -> str:
     more = len(reasons) - _MOST_TOLD
     return "\n".join(reasons[:_MOST_TOLD]) + (f"\n… and {more} more such {what}" if more > 0 else "")
+
+
+def _check_columns(tables: Sequence[Source], resolved: Mapping[str, Resolved]) -> None:
+    """Raises _BadFiles with the files of tables that have no column to import, PipelineError for such a table elsewhere."""
+    bad: dict[str, str] = {}
+    for table in tables:
+        if not (found := resolved[table.name]).columns:
+            why = ", ".join(f"{column} {reason}" for column, reason in found.dropped.items()) or "it has none at all"
+            if not table.files:
+                raise PipelineError(f'table "{table.name}" ({table.label}) has no column to import: {why}')
+            bad |= {label: f"{label} has no column to import: {why}" for label in table.files}
+    if bad:
+        raise _BadFiles(bad)
 
 
 class Tables:
@@ -120,6 +133,7 @@ class Tables:
         texts = _of_all(opened, lambda name: undeclared(name, opened[name], wanted[name], merge))
         types = inferred({name: (opened[name], texts[name]) for name in texts})
         resolved = _of_all(opened, lambda name: resolve(name, opened[name], wanted[name], merge, types[name]))
+        _check_columns(tables, resolved)
         raw: dict[str, RawTable] = {}
         for table in tables:
             number, columns = self.numbers[table.name], resolved[table.name].columns
@@ -203,7 +217,12 @@ class Tables:
                 except PipelineError as error:
                     trouble[label] = str(error)
             for some in batches(list(records.items())):
-                opened += open_json(self.spark, dict(some))
+                try:
+                    opened += open_json(self.spark, dict(some))
+                except PipelineError as error:
+                    trouble |= {label: f"{label}: {error}" for label, _ in some}
+            if opened and records and not any(one.types for one in opened):
+                trouble |= {label: f"{label} {without_keys(one)}" for label, one in records.items()}
             found[table.name] = [one.within(table.files[one.label]) for one in opened]
         if trouble:
             raise _BadFiles(trouble)

@@ -8,7 +8,6 @@ DIR/report/planning_time.svg      and .pdf; so for the other figures
 from __future__ import annotations
 
 import html
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,16 +16,17 @@ import pyarrow as pa
 from executor.atomic import make_folder, write_file
 from experiments.bench.store import ROWS
 from experiments.bench.tables import code, html_table, markdown, write_table
-from experiments.pipeline.spark.manifest import finished, write_manifest
+from experiments.pipeline.spark.manifest import finished, read_manifest, write_manifest
 from experiments.pipeline.spark.session import Say, Start, unheard
 from experiments.pipeline.sweep.plan import SweepPlan, read_plan
 from experiments.pipeline.sweep.problems import suggestion
 from experiments.pipeline.sweep.run import check_complete, run_folder, runs
 from memo_viz.page_style import PAGE_STYLE
-from optimizer.errors import CatalogError, PlanscopeError, many
+from optimizer.errors import CatalogError, OutputError, PlanscopeError, many
 
 STAGE = "report"
 FOLDER = "report"
+_BEGUN = ".planscope"  # in a folder of reports
 _VERSION = 6  # of what a report holds: reports of another one are made again
 _HEAD = f"""<!doctype html>
 <meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -71,12 +71,24 @@ def write_report(out: Path, spark: Start, baseline: str | None = None, run: str 
     from experiments.pipeline.report.aggregate import aggregate
 
     tables = aggregate(spark(), folder, baseline)
-    target = out / FOLDER
-    shutil.rmtree(target, ignore_errors=True)
-    files = _write(tables, plan, baseline, run, make_folder(target))
+    files = _write(tables, plan, baseline, run, _cleared(out))
     counts = {name: table.num_rows for name, table in tables.items()}
     write_manifest(out, STAGE, inputs=inputs, settings=settings, counts=counts, files=files)
     return Report(run, baseline, tuple(path.relative_to(out).as_posix() for path in files), made=True)
+
+
+def _cleared(out: Path) -> Path:
+    """The folder of the report, without the files of the one before; what else is in it stays. Raises OutputError for a folder
+    that no report was written into."""
+    target, before = out / FOLDER, read_manifest(out, STAGE)
+    begun = target / _BEGUN
+    if before is None and not begun.exists() and target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise OutputError(f"{target} is there, and no report of planscope's\nmove it out of the way")
+    make_folder(target)
+    write_file(begun, "")
+    for name in before["files"] if before is not None else ():
+        (out / name).unlink(missing_ok=True)
+    return target
 
 
 def _write(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str, folder: Path) -> list[Path]:

@@ -28,7 +28,7 @@ def column_stats(sketch: ColumnSketch, scale: float = 1.0) -> ColumnStats:
     """Figures of the column. `scale`: rows of the table for each row seen, more than 1 for a sample of the rows."""
     present = sketch.present
     if not present:
-        return ColumnStats(round(sketch.nulls * scale), ndv=0.0)
+        return ColumnStats(round(sketch.nulls * scale), ndv=0.0 if scale == 1.0 else None)
     ndv = distinct_values(sketch, scale)
     common = _common(sketch, ndv, scale)
     stats = ColumnStats(

@@ -9,6 +9,9 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from experiments.pipeline.sweep.problems import Problems
+from optimizer.catalog.folder import METADATA_FOLDER
+
+_OWN = frozenset({"results", "report", METADATA_FOLDER})  # what the pipeline writes beside datasets
 
 
 class Field(NamedTuple):
@@ -21,7 +24,9 @@ class Field(NamedTuple):
 
 def _is_inside(value: Any) -> bool:
     path = PurePath(value) if isinstance(value, str) else None
-    return path is not None and bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+    if path is None or not path.parts or path.is_absolute() or ".." in path.parts:
+        return False
+    return path.parts[0] not in _OWN
 
 
 def _is_number(value: Any) -> bool:
@@ -46,7 +51,7 @@ TEXTS = Field("a list of texts", partial(_are, str))
 WHOLE = Field("a whole number from 1 up", lambda value: type(value) is int and value > 0)
 FLAG = Field("true or false", lambda value: isinstance(value, bool))
 TABLE = Field("a table", lambda value: isinstance(value, dict))
-FOLDER = Field("a folder within that of the pipeline, such as data", _is_inside)
+FOLDER = Field("a folder within that of the pipeline, such as data, and not results or report", _is_inside)
 FIELDS: dict[str, dict[str, Field]] = {
     "generate": {
         "kind": TEXT._replace(required=True),

@@ -113,6 +113,25 @@ def test_two_columns_of_one_name(name: str) -> None:
         Session({"t": pa.Table.from_arrays([pa.array([1]), pa.array([2])], [name, name])})
 
 
+def test_two_tables_of_one_name_to_sql() -> None:
+    with pytest.raises(CatalogError, match='there are two tables "A": in SQL, upper and lower case are the same'):
+        Session({"a": {"x": [1]}, "A": {"y": [2]}})
+
+
+def test_the_index_of_a_data_frame_is_no_column() -> None:
+    frame = pd.DataFrame({"a": [1, 2, 3]})
+    session = Session({"t": frame[frame.a > 1]})
+    session.register("u", frame.groupby("a").size().to_frame("n"))
+    assert session.sql("select * from t").table.to_pydict() == {"a": [2, 3]}
+    assert session.sql("select * from u").table.to_pydict() == {"n": [1, 1, 1]}
+
+
+@pytest.mark.parametrize("values", [{"b", "a"}, "ab", b"ab"])
+def test_values_in_no_order_are_refused(values: Any) -> None:
+    with pytest.raises(SqlError, match="the values of parameters are a sequence or a mapping"):
+        Session({"t": {"a": [1]}}).sql("select ? v, ? w from t", values=values)
+
+
 VALUES = [None, True, False, 0, -7, 2**62, -(2**63), 1.5, -0.0, float("inf"), Decimal("-12.340"), Decimal("1E+3"),
           Decimal("0.001"), "", "it's $x ?", date(1998, 12, 1), datetime(2020, 1, 2, 3, 4, 5, 6), date(1, 1, 1)]  # fmt: skip
 
@@ -183,8 +202,9 @@ def test_arrays_of_values() -> None:
     session = Session({"t": {"a": [1, 2, 3]}})
     assert session.sql("select a from t where a = ? or a = ?", values=np.array([1.0, 2.0])).table.num_rows == 2
     assert session.sql("select a from t", values=np.array([])).table.num_rows == 3
+    assert session.sql("select a from t where a = ? or a = ?", values=np.array([1, 3])).table.num_rows == 2
     with pytest.raises(SqlError, match="cannot be written"):
-        session.sql("select a from t where a = ?", values=np.array([1]))
+        session.sql("select a from t where a = ?", values=np.array([1j]))
 
 
 def test_half_a_character_is_no_text() -> None:

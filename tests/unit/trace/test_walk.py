@@ -177,7 +177,7 @@ def test_what_ends_a_live_search_is_said() -> None:
         LiveSearch(bug).start()
 
 
-EVENT = {"kind": "prune", "goal": 3, "lower": 50.0, "mexpr": None, "sources": [1, 2]}
+EVENT = {"kind": "prune", "goal": 3, "lower": 50.0, "limit": "inf", "mexpr": None, "sources": [1, 2]}
 
 
 @pytest.mark.parametrize(
@@ -187,6 +187,7 @@ EVENT = {"kind": "prune", "goal": 3, "lower": 50.0, "mexpr": None, "sources": [1
         ("goal in [1, 3]", True), ("1 in sources", True), ("7 in sources", False), ("mexpr == None", True), ("mexpr > 3", False),
         ("cost > 1", False), ("lower * 2 - 10 == 90", True), ("-lower < 0", True), ("lower / 0 > 1", False), ("stack == 0", True),
         ("'r' in kind", True), ("kind < 5", False), ("rows(9) > 1", False), ("status(3) == None", True), ("1e999 > lower", True),
+        ("limit == inf", True), ("limit == 'inf'", True), ("limit > lower", True), ("lower == inf", False),
         ("cost(kind) == None", True), ("kind + kind == 'pruneprune'", False), ("root_cost == None", True),
     ],
 )  # fmt: skip
