@@ -55,7 +55,7 @@ def test_a_query_that_is_dropped_is_freed_at_once(query: str) -> None:
         {"exploration": "interleaved"},
         {"exploration": "on_demand"},
         {"region": "tasks", "partitioner": "branch"},
-        {"enumeration": "linearized"},
+        {"enumeration": "left_deep"},
         {"enumeration": "rules"},
         {"pruning": "none", "decorrelate": "cost"},
         {"budget_tasks": 10},
