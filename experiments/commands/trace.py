@@ -35,7 +35,9 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
     page = output is not None and Path(output).suffix.lower() in (".html", ".htm")
     named = output is not None and output != "-" and (Path(output).is_file() or not Path(output).exists())  # no device, no pipe
     if named and not page and Path(output or "").suffix.lower() != ".jsonl":
-        raise click.UsageError("a trace is JSON lines (.jsonl) or a page (.html); planscope memo makes pictures of it")
+        raise click.UsageError(
+            f"{output} is no trace by its name: a trace is JSON lines (.jsonl) or a page (.html)\nplanscope memo makes pictures of it"
+        )
     if start is not None and not page:
         raise click.UsageError("--from is for pages: -o trace.html")
     if Path(inputs.sql).suffix.lower() == ".jsonl":

@@ -155,7 +155,7 @@ def test_a_picture(stepper: Stepper, tmp_path: Path) -> None:
         ("goto " + "9" * 30, "goto takes a number"),
         ("delete 7", 'no breakpoint "7"'),
         ("group G99", 'no group "G99"'),
-        ("group", 'which group'),
+        ("group", "which group"),
         ("goal x", 'no goal "x"'),
         ("why m12345", 'no expression "m12345"'),
         ("svg", "svg FILE writes"),
