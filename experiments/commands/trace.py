@@ -36,7 +36,8 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
     named = output is not None and output != "-" and (Path(output).is_file() or not Path(output).exists())  # no device, no pipe
     if named and not page and Path(output or "").suffix.lower() != ".jsonl":
         raise click.UsageError(
-            f"{output} is no trace by its name: a trace is JSON lines (.jsonl) or a page (.html)\nplanscope memo makes pictures of it"
+            f"{output} is no trace by its name: a trace is JSON lines (.jsonl) or a page (.html)\n"
+            "planscope memo makes pictures of it"
         )
     if start is not None and not page:
         raise click.UsageError("--from is for pages: -o trace.html")
