@@ -39,7 +39,7 @@ def written(name: str, data: Any) -> Table:
 def _arrow(data: Any) -> pa.Table:
     if isinstance(data, Mapping):
         return pa.table(dict(data))
-    if type(data).__module__.partition(".")[0] == "pandas":  # its index is no column, by whichever rows were kept
+    if type(data).__module__.startswith("pandas.") and hasattr(data, "columns"):  # its index is no column, whichever rows were kept
         return pa.Table.from_pandas(data, preserve_index=False)
     return pa.table(data)
 

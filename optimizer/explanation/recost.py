@@ -65,7 +65,7 @@ class Recosting:
 
     def under(self, rows: Rows | None = None, factors: Mapping[str, float] | None = None) -> Recosted:
         """The cheapest plan with these row counts, and with these factors on the cost of operators. Raises SettingsError where
-        the estimator cannot be told rows, or a factor is of no operator."""
+        the estimator cannot be told rows, and for a figure that is no number from 0 up."""
         for figures in (rows or {}, factors or {}):
             for name, figure in figures.items():
                 if not 0.0 <= figure < INFINITY:
