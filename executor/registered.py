@@ -39,7 +39,8 @@ def written(name: str, data: Any) -> Table:
 def _arrow(data: Any) -> pa.Table:
     if isinstance(data, Mapping):
         return pa.table(dict(data))
-    if type(data).__module__.startswith("pandas.") and hasattr(data, "columns"):  # its index is no column, whichever rows were kept
+    if type(data).__module__.startswith("pandas.") and hasattr(data, "columns"):
+        # the index of a table is no column, whichever rows were kept
         return pa.Table.from_pandas(data, preserve_index=False)
     return pa.table(data)
 

@@ -154,4 +154,5 @@ def _waited(
 
 
 def _size(bytes: int) -> str:
-    return f"{bytes / 1e6:,.1f} MB" if bytes < 1e8 else f"{bytes / 1e6:,.0f} MB"
+    unit, name = (1e3, "KB") if bytes < 1e6 else (1e6, "MB")
+    return f"{bytes / unit:,.1f} {name}" if bytes < 100 * unit else f"{bytes / unit:,.0f} {name}"

@@ -65,7 +65,7 @@ def items(options: Options) -> list[Item]:
     others = names_of(options.own.get("engines")) or list(NAMES[1:])
     for name in others:
         if name not in NAMES[1:]:
-            raise SqlError(f'there is no engine "{name}" to compare with', hint=f"choose of {', '.join(NAMES[1:])}")
+            raise SqlError(f'there is no engine "{name}" to compare with', hint=f"choose one of {', '.join(NAMES[1:])}")
     if open_data(data).statistics_only:
         raise SqlError(f"the dataset {data} has statistics only: nothing can be run on it")
     workload = f"{data.partition(':')[0]}/q"

@@ -77,7 +77,9 @@ def items(options: Options) -> list[Item]:
     for name in options.queries or WORKLOADS:
         queries = [query for query in known if query == name or query.startswith(f"{name}/")]
         if not queries:
-            raise SqlError(f'there is no workload "{name}"', hint=f"choose of {', '.join(WORKLOADS)}, or name a query of these")
+            raise SqlError(
+                f'there is no workload "{name}"', hint=f"choose one of {', '.join(WORKLOADS)}, or name a query of these"
+            )
         found += queries[:: QUICK_STEP if options.quick else 1]
     for name in dict.fromkeys(query.partition("/")[0] for query in found):
         open_data(WORKLOADS[name].data), open_data(WORKLOADS[name].rows)  # made, if need be, before the clock runs

@@ -121,7 +121,7 @@ def _values(factor: str, text: str | None) -> tuple[str, ...]:
     names = names_of(text or FACTORS[factor][0])
     for name in names:
         if name not in FACTORS[factor] and factor not in ("cost_model", "estimator"):  # these may be a plug-in's
-            raise SqlError(f'there is no {factor} "{name}"', hint=f"choose of {', '.join(FACTORS[factor])}")
+            raise SqlError(f'there is no {factor} "{name}"', hint=f"choose one of {', '.join(FACTORS[factor])}")
     return tuple(names)
 
 

@@ -69,7 +69,7 @@ def items(options: Options) -> list[Item]:
     for part in options.queries:
         if part not in PARTS:
             raise SqlError(
-                f'there is no part "{part}"', hint=f"choose of {', '.join(PARTS)}; bench plan has queries beside DuckDB"
+                f'there is no part "{part}"', hint=f"choose one of {', '.join(PARTS)}; bench plan has queries beside DuckDB"
             )
     return [
         {"part": part, "query": query, "search": search, "runs": 1 if options.quick else RUNS}

@@ -52,6 +52,8 @@ def command(
         raise click.UsageError("--execute runs the plans of --sample, --top or --rank; give one of them")
     if within is not None and sample is None:
         raise click.UsageError("--within is for --sample")
+    if within is not None and not within >= 1.0:  # NaN passes the range
+        raise click.UsageError("--within takes a number from 1 up")
     session, sql = inputs.open(facts)
     from optimizer.plan_space.of_search import full_space, searched_space
 

@@ -49,6 +49,8 @@ def command(
     changed = dict(_rows(text) for text in rows)
     factors = dict(_factor(text) for text in cost)
     axes = [_range(text) for text in sweep]
+    if len({names for names, *_ in axes}) < len(axes):
+        raise click.UsageError("the two axes of a plan diagram are the rows of two sets: --sweep names one twice")
     session, sql = inputs.open(facts)
     what_if = session.what_if(sql)
     answer = (

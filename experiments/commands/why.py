@@ -15,11 +15,18 @@ FORMATS = ("text", "json")
 MOST_BYTES = 50_000_000
 
 
+def _mexpr(context: click.Context, parameter: click.Parameter, text: str | None) -> int | None:
+    """12, or m12 as views call it."""
+    if text is not None and not text.removeprefix("m").isdecimal():
+        raise click.BadParameter(f"{text!r} is no multi-expression: they are called m12, or 12")
+    return None if text is None else int(text.removeprefix("m"))
+
+
 @click.command("why")
 @query_inputs
 @click.option("--rule", metavar="RULE", help="Why what this rule makes is not in the plan.")
 @click.option("--operator", metavar="NAME", help="Why this physical operator is not in the plan: merge_join.")
-@click.option("--mexpr", type=int, metavar="M", help="Why this multi-expression, by its number in a trace, is not.")
+@click.option("--mexpr", callback=_mexpr, metavar="M", help="Why this multi-expression, by its number in a trace, is not.")
 @click.option("--plan", "plan", type=click.Path(path_type=Path), metavar="FILE.json", help="Why it is not this plan.")
 @click.option("--no-change", is_flag=True, help="Do not look for a row count that would turn the plan, which takes the longest.")
 @click.option("--format", "format", type=click.Choice(FORMATS), help="Default: what FILE's ending says, else text.")

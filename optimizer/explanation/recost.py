@@ -78,7 +78,7 @@ class Recosting:
         if missing := unheeded(search.memo.figures.estimator):  # type: ignore[attr-defined]
             raise SettingsError(
                 f"the query has no inner join of exactly {show_set(missing[0])}, so it has no rows to change\n"
-                f"its relations are {', '.join(sorted(self.relations))}"
+                f"its relations are {', '.join(sorted(self.relations)) or 'none: it reads no table'}"
             )
         return Recosted(extract(search, goal), search)
 
