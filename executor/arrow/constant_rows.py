@@ -22,7 +22,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
     arrays = []
     for field in schema:
         cells = [row[position[field.name]] for row in node.op.rows]
-        known = [cell.value for cell in cells if isinstance(cell, Literal)]
+        known = [cell.value for cell in cells if isinstance(cell, Literal) and cell.type == field.type]
         if is_integer(field.type) and len(known) == len(cells):  # there may be many, of a series
             arrays.append(pa.array(known, field.type))
             continue
