@@ -22,6 +22,7 @@ from experiments.bench.store import Store
 from experiments.bench.tables import code, figure, html_table, latex, markdown, plain
 from experiments.pipeline.report.figures import MOST_VARIANTS, make_figures
 from experiments.pipeline.report.report import write_report
+from experiments.pipeline.spark.manifest import manifest_path
 from experiments.pipeline.sweep.plan import write_plan
 from experiments.pipeline.sweep.run import read_results, run_folder
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
@@ -158,7 +159,11 @@ def test_what_others_put_beside_a_report_stays(results: Path, spark: SparkSessio
     write_report(out, lambda: spark)
     thesis.write_text("notes")
     (out / "report" / "by_query.csv").unlink()
-    assert write_report(out, lambda: spark).made and thesis.read_text() == "notes"
+    elsewhere = out / "mine.txt"
+    elsewhere.write_text("not of the report")
+    manifest = manifest_path(out, "report")
+    manifest.write_text(manifest.read_text().replace('"report/by_query.csv"', '"mine.txt"'))
+    assert write_report(out, lambda: spark).made and thesis.read_text() == "notes" and elsewhere.exists()
 
 
 def tables(variants: int, figures: dict[str, float]) -> dict[str, pa.Table]:

@@ -87,7 +87,7 @@ def _cleared(out: Path) -> Path:
     make_folder(target)
     write_file(begun, "")
     for name in before["files"] if before is not None else ():
-        (out / name).unlink(missing_ok=True)
+        (target / Path(name).name).unlink(missing_ok=True)  # whatever the manifest says: nothing outside
     return target
 
 
