@@ -45,7 +45,8 @@ class ColumnStats:
     """Figures of one stored column; None: unknown.
 
     `nulls`: number of NULLs. `min`, `max`: bounds of the other values as Python objects of the column's type (Parquet
-    writers may cut long strings: no value lies outside, but the bound itself need not occur; NaN is not counted).
+    writers may cut long strings: no value lies outside, but the bound itself need not occur; NaN is not counted, and a date
+    beyond years 1 to 9999 counts as the nearest within).
     `ndv`: distinct values other than NULL. `avg_width`: bytes a value takes in memory, NULLs not counted.
     `mcv`: the most common values, each with its share of all rows (0 to 1, NULLs counted among the rows); () unknown.
     `histogram`: the spread of the other values. `degrees`: how often values occur, as (values, rows of each at most) from the

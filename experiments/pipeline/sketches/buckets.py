@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.counts import Counts
-from experiments.pipeline.sketches.order import ranked
+from experiments.pipeline.sketches.order import python_values, ranked
 from optimizer.catalog.histogram import Histogram
 
 BUCKETS = 100
@@ -23,7 +23,7 @@ def exact_histogram(others: Counts) -> Histogram | None:
     rows = np.diff(upto[ends], prepend=0).astype(float)
     ndv = np.diff(ends, prepend=-1)
     bounds = others.values.take(pa.array(np.concatenate([[0], ends])))
-    return Histogram(tuple(bounds.to_pylist()), tuple(rows.tolist()), tuple(ndv.astype(float).tolist()))
+    return Histogram(tuple(python_values(bounds)), tuple(rows.tolist()), tuple(ndv.astype(float).tolist()))
 
 
 def estimated_histogram(sketch: ColumnSketch, common: Counts, ndv: float, scale: float) -> Histogram | None:
@@ -48,7 +48,7 @@ def estimated_histogram(sketch: ColumnSketch, common: Counts, ndv: float, scale:
     bounds = ranks.values.take(pa.array(np.concatenate([[first], ends])))
     filled = np.maximum(rows * scale, 1.0)
     values = np.clip(_distinct(sketch, common, bounds[1:], rows, ndv), 1.0, filled)
-    return Histogram(tuple(bounds.to_pylist()), tuple(filled.tolist()), tuple(values.tolist()))
+    return Histogram(tuple(python_values(bounds)), tuple(filled.tolist()), tuple(values.tolist()))
 
 
 def _ends(upto: np.ndarray) -> np.ndarray:

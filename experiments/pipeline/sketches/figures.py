@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections import Counter
 
 import numpy as np
 import pyarrow.compute as pc
@@ -12,6 +12,7 @@ from experiments.pipeline.sketches.buckets import estimated_histogram, exact_his
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.counts import Counts
 from experiments.pipeline.sketches.frequent import Frequent
+from experiments.pipeline.sketches.order import python_values
 from optimizer.catalog.histogram import Histogram
 from optimizer.catalog.table import ColumnStats
 
@@ -31,18 +32,17 @@ def column_stats(sketch: ColumnSketch, scale: float = 1.0) -> ColumnStats:
         return ColumnStats(round(sketch.nulls * scale), ndv=0.0 if scale == 1.0 else None)
     ndv = distinct_values(sketch, scale)
     common = _common(sketch, ndv, scale)
-    stats = ColumnStats(
+    low, high = python_values(sketch.bounds) or (None, None)
+    return ColumnStats(
         nulls=round(sketch.nulls * scale),
         ndv=ndv,
+        min=low,
+        max=high,
         avg_width=sketch.bytes / present,
+        mcv=_shares(sketch, common),
+        histogram=_histogram(sketch, common, ndv, scale),
         degrees=degree_steps(sketch.frequent, present, sketch.nans) if scale == 1.0 else (),
     )
-    try:
-        low, high = sketch.bounds.to_pylist() or (None, None)
-        histogram = _histogram(sketch, common, ndv, scale)
-        return replace(stats, min=low, max=high, mcv=_shares(sketch, common), histogram=histogram)
-    except (ValueError, OverflowError):  # a date or time of a year that Python lacks, such as "infinity"
-        return stats
 
 
 def is_unique(sketch: ColumnSketch) -> bool | None:
@@ -93,11 +93,12 @@ def _common(sketch: ColumnSketch, ndv: float, scale: float) -> Counts:
 
 def _shares(sketch: ColumnSketch, common: Counts) -> tuple[tuple[object, float], ...]:
     """Common values with their share of all rows, from the most common down; NaN among them if it is one."""
-    listed: list[tuple[object, int]] = list(zip(common.values.to_pylist(), common.counts.tolist(), strict=True))
-    if sketch.nans and (len(listed) == len(sketch.frequent.values) or sketch.nans >= LEAST_SHARE * sketch.present):
-        listed.append((math.nan, sketch.nans))
-    listed.sort(key=lambda pair: -pair[1])
-    return tuple((value, count / sketch.rows) for value, count in listed)
+    listed = Counter[object]()
+    for value, count in zip(python_values(common.values), common.counts.tolist(), strict=True):
+        listed[value] += count
+    if sketch.nans and (len(common.values) == len(sketch.frequent.values) or sketch.nans >= LEAST_SHARE * sketch.present):
+        listed[math.nan] = sketch.nans
+    return tuple((value, count / sketch.rows) for value, count in listed.most_common())
 
 
 def _histogram(sketch: ColumnSketch, common: Counts, ndv: float, scale: float) -> Histogram | None:

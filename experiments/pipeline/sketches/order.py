@@ -6,6 +6,7 @@ Texts too long to be kept are cut to bounds that are as good: a cut text is belo
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,16 @@ def from_sortable(words: np.ndarray, type: pa.DataType) -> pa.Array:
     if pa.types.is_decimal128(type):
         return decimals.from_unscaled(words, type, None)
     return pa.array(words.astype(np.int32) if pa.types.is_date32(type) else words).cast(type)
+
+
+def python_values(values: pa.Array) -> list[Any]:
+    """Each as a Python object; of a date or timestamp beyond years 1 to 9999, such as "infinity", the nearest that Python has."""
+    if pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type):
+        kind = date if pa.types.is_date32(values.type) else datetime
+        first, last = pa.array([kind.min, kind.max], values.type)
+        values = pc.min_element_wise(pc.max_element_wise(values, first), last)
+    found: list[Any] = values.to_pylist()
+    return found
 
 
 def is_text(type: pa.DataType) -> bool:

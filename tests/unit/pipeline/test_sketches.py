@@ -303,15 +303,6 @@ def test_nan_is_one_value_and_no_bound() -> None:
     assert [(str(value), share) for value, share in many.mcv] == [("nan", 50 / 550)]
 
 
-@pytest.mark.parametrize(
-    "array", [pa.array([2**31 - 1, 0], pa.int32()).view(pa.date32()), pa.array([2**62]).view(pa.timestamp("us"))]
-)
-def test_years_that_python_lacks(array: pa.Array) -> None:
-    stats = column_stats(sketch_of(array))
-    assert stats.ndv == len(array) and stats.degrees == ((len(array), 1),)
-    assert stats.min is None and stats.mcv == () and stats.histogram is None
-
-
 def test_long_texts_are_cut_to_bounds() -> None:
     texts = ["short", "a" * 5000, "é" * 4000, "\U0010ffff" * 3000, "\ud7ff" * 3000, "b" * LONGEST]
     for text, low, high in zip(texts, cut(pa.array(texts)).to_pylist(), cut_upwards(pa.array(texts)).to_pylist(), strict=True):
@@ -382,6 +373,21 @@ def test_dates() -> None:
     stats = column_stats(sketch_of(pa.array([start + datetime.timedelta(days=i % 300) for i in range(3000)])))
     assert stats.ndv == 300 and stats.min == start and stats.histogram is not None
     assert stats.histogram.bounds[0] == start and stats.histogram.bounds[-1] == stats.max and sum(stats.histogram.ndv) == 300
+
+
+@pytest.mark.parametrize("rows", [50, 20_000])
+@pytest.mark.parametrize("type", [pa.date32(), pa.timestamp("us")])
+def test_infinite_dates_count_as_the_last_day(type: pa.DataType, rows: int) -> None:
+    """What a file has for "infinity" cost a column its bounds, its common values and its histogram."""
+    unit, far = (1, (1 << 31) - 1) if type == pa.date32() else (86_400_000_000, (1 << 63) - 1)
+    numbers = [i % 9_000 * unit for i in range(rows)] + [-far] + [far] * 3_000 + [far - 1] * 2_000
+    stats = column_stats(sketch_of(pa.array(numbers, pa.int32() if type == pa.date32() else pa.int64()).cast(type)))
+    kind = datetime.date if type == pa.date32() else datetime.datetime
+    assert (stats.min, stats.max) == (kind.min, kind.max)
+    assert stats.ndv == pytest.approx(min(rows, 9_000) + 3, rel=0.05) and stats.degrees[:2] == ((1, 3_000), (1, 2_000))
+    assert stats.mcv[0] == (kind.max, 5_000 / len(numbers))
+    if rows > 50:
+        assert stats.histogram is not None and stats.histogram.bounds[len(stats.histogram.bounds) // 2].year == 1980
 
 
 def test_decimals_beyond_64_bits() -> None:
