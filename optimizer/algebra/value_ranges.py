@@ -21,7 +21,20 @@ from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.evaluate import called
 from optimizer.algebra.evaluate_casts import cast as converted
 from optimizer.algebra.evaluate_dates import FURTHER_PARTS, PARTS
-from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, ColumnRef, Literal, Scalar, WindowCall, is_null_literal
+from optimizer.algebra.scalar_trees import rewrite
+from optimizer.algebra.scalars import (
+    AggregateCall,
+    Call,
+    Case,
+    Cast,
+    ColumnRef,
+    Literal,
+    SafeCall,
+    SafeCast,
+    Scalar,
+    WindowCall,
+    is_null_literal,
+)
 from optimizer.algebra.types import INT64, integer_range, is_date, is_exact, is_integer, is_timestamp
 from optimizer.errors import ExecutionError
 
@@ -36,6 +49,7 @@ class Range(NamedTuple):
 Columns = Callable[[ColumnId], Range | None]
 
 ROWS = Range(0, 1 << 48)  # no table, and no group of it, has more rows
+OVERFLOWING = frozenset(("+", "-", "*", "neg", "abs", "date_add", "date_add_days", "interval_times"))
 _MONOTONE = frozenset({"+", "-", "*", "neg", "abs", "floor", "ceil"})
 _MONOTONE |= {"date_add", "date_add_days", "date_diff_days", "interval_times"}
 _TEXT_LENGTHS = frozenset({"length", "strlen", "bit_length", "strpos", "ascii", "unicode", "levenshtein"})
@@ -54,6 +68,21 @@ class Ranges:
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self._found: dict[Scalar, Range | None] = {}
+
+    def safe(self, scalar: Scalar) -> Scalar:
+        """The scalar with the operations that cannot raise for such operands known to be so."""
+
+        def change(part: Scalar) -> Scalar | None:
+            match part:
+                case SafeCall() | SafeCast() | Cast(lenient=True):
+                    return None
+                case Call(function=function, args=args) if part.raises and function in OVERFLOWING and self.of(part) is not None:
+                    return SafeCall(function, args, part.type)
+                case Cast(arg=arg) if part.raises and self.of(part) is not None:
+                    return SafeCast(arg, part.type, False)
+            return None
+
+        return rewrite(scalar, change)
 
     def of(self, scalar: Scalar) -> Range | None:
         """The range of its values; None where nothing is known, or where its operation may raise for such operands."""

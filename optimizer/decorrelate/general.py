@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from optimizer.algebra.building import filtered, passed_all, passed_as, reference, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set, union
+from optimizer.algebra.domain import domain
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
@@ -41,7 +42,6 @@ from optimizer.algebra.scalars import Case, ColumnRef, OuterRef, Predicate, Scal
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.applies import replace_applies
 from optimizer.decorrelate.correlation import named, one_form
-from optimizer.decorrelate.domain import domain
 from optimizer.decorrelate.empty_sets import apart
 from optimizer.decorrelate.first_rows import first_rows
 from optimizer.decorrelate.one_row import one_row, over_one_row, row_for_each

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from optimizer.algebra.building import filtered, reference, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.congruence import has_one_form
+from optimizer.algebra.domain import domain
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Limit, Project, ProjectItem, Scan, Values
 from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join, join_of_kind
@@ -26,7 +27,6 @@ from optimizer.algebra.scalar_trees import bound_to
 from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.correlation import named, one_form
-from optimizer.decorrelate.domain import domain
 from optimizer.decorrelate.first_rows import first_rows
 from optimizer.decorrelate.one_row import one_row, over_one_row, row_for_each
 from optimizer.decorrelate.pull_up import without_idle_distinct

@@ -13,6 +13,7 @@ from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, SafeCall, SafeCast, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import is_exact
+from optimizer.algebra.value_ranges import OVERFLOWING
 
 CONSTANT = 1 << 15  # operands that are all constants, or one that is NULL, TRUE or FALSE
 JUNCTION = 1 << 16  # AND, OR, NOT
@@ -32,7 +33,6 @@ _BY_FUNCTION = {
 }
 _COMPARISONS = frozenset(COMPARISONS)
 _SUMS = frozenset(("+", "-", "neg", "abs", "date_diff_days", "microseconds_between"))
-OVERFLOWING = frozenset(("+", "-", "*", "neg", "abs", "date_add", "date_add_days", "interval_times"))
 
 
 @lru_cache(maxsize=32768)

@@ -116,6 +116,7 @@ def _check_behind_unnest(context: Context, left: FromItem | None, joins: list[An
 
 def _left_of(context: Context, left: FromItem) -> ExpressionBinder:
     """What stands around an entry of FROM: the entries before it, to which it may refer, with or without the word LATERAL."""
+    left.scope.rows = left.tree
     return ExpressionBinder(context, left.scope, "LATERAL")
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from optimizer.algebra.columns import ColumnSet, union
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.traits import Collation
+from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import is_opaque, type_name
 from optimizer.errors import nearest
 from optimizer.sql.source import Source, did_you_mean, listing
@@ -60,10 +61,10 @@ class Scope:
     """What one FROM clause puts in reach; `ctes` are the common table expressions that subqueries beside it may name.
 
     `merged`: what unqualified names can mean, where that is not just the columns of the relations. `order`: how the rows come,
-    where they are those of one derived table with an ORDER BY.
+    where they are those of one derived table with an ORDER BY. `rows`: what FROM gives, set once that is known.
     """
 
-    __slots__ = ("_merged", "ctes", "order", "relations")
+    __slots__ = ("_merged", "ctes", "order", "relations", "rows")
 
     def __init__(
         self,
@@ -73,6 +74,7 @@ class Scope:
         order: Collation = (),
     ) -> None:
         self.relations, self._merged, self.ctes, self.order = relations, merged, ctes, order
+        self.rows: Tree | None = None
 
     @property
     def visible(self) -> tuple[Visible, ...]:

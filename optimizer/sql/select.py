@@ -74,6 +74,7 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     source.only(node, *_CLAUSES, *_WINDOW_CLAUSES, ignored=("hint", "operation_modifiers"))
     with context.tables(all_columns=any(is_star(bare(item)) for item in node.expressions)):
         tree, scope = bind_from(context, node, ctes)
+    scope.rows = tree
     block = _Block(context, scope, operand)
     block.bind_items(node)
     if node.args.get("where") is not None:

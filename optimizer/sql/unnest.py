@@ -11,20 +11,23 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from optimizer.algebra.building import filtered, passed
+from optimizer.algebra.building import filtered, passed, reference
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.ctes import references
+from optimizer.algebra.domain import domain
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Project, ProjectItem
 from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.rebuild import copy_tree, renamed_scalar
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Scalar
+from optimizer.algebra.scalar_trees import bound_to
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, OuterRef, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, SpoolColumn
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64, STRING
+from optimizer.algebra.value_ranges import Ranges
 from optimizer.sql.coerce import text_of
 from optimizer.sql.context import Bound, Context, Ctes, Definition
 from optimizer.sql.ctes import read
@@ -69,13 +72,10 @@ def bind_split(binder: ExpressionBinder, node: Any) -> Split:
     separator = text_of(source, binder.operand(call.expression), "string_split")
     if not isinstance(separator, Literal) or separator.value is None:
         raise source.unsupported("string_split by what is no constant", call, "write string_split(x, ',')")
-    text = text_of(source, binder.operand(call.this), "string_split")
+    text = Ranges(lambda _: None).safe(text_of(source, binder.operand(call.this), "string_split"))  # length(x) - 2 does not raise
     if text.volatile or has_subquery(text):
         raise source.unsupported("unnest of a volatile function or a subquery", call, "compute the text in a derived table")
     refuse_windows(source, [text], "unnest", call)
-    if text.outer:
-        hint = "join in FROM: FROM t, unnest(string_split(t.x, ',')) AS v(part)"
-        raise source.unsupported("unnest of a column of a query around it", call, hint)
     return Split(text, separator.value, call)
 
 
@@ -83,6 +83,8 @@ def unnested(context: Context, tree: Tree, split: Split, part: ColumnId, outer: 
     """The rows of `tree`, each with every part of its text in the column `part`. `outer`: a row whose text is NULL has the part
     NULL; otherwise it goes. Of joins it is made below, on the side that has the text, if that cannot raise for rows without
     partner."""
+    if split.text.outer:
+        return Tree(Join(JoinKind.LEFT if outer else JoinKind.INNER, ()), (tree, _of_outer(context, split, part)))
     needed = split.text.columns if not split.text.raises else 0
     match tree:
         case Tree(Join() | Apply() as join, (Tree() as left, right)) if needed and not needed & ~left.columns:
@@ -118,3 +120,18 @@ def unnested(context: Context, tree: Tree, split: Split, part: ColumnId, outer: 
     counted = read(context, cte, definition.bound, definition.spool).tree
     args = split.text, Literal(split.separator, STRING), ColumnRef(numbers[2], INT64)
     return Tree(Project((*passed(carried, columns), ProjectItem(part, Call("split_part", args, STRING)))), (counted,))
+
+
+def _of_outer(context: Context, split: Split, part: ColumnId) -> Tree:
+    """The parts of a text that a query around this one has in the row at hand: those of the texts of all rows of its FROM, and of
+    these the ones whose text is made of the same values."""
+    text, columns = split.text, context.columns
+    around = context.enclosing.and_around() if context.enclosing is not None else ()
+    rows = next((b.scope.rows for b in around if b.scope.rows is not None and not text.outer & ~b.scope.rows.columns), None)
+    if rows is None or rows.outer or rows.volatile or text.columns or text.raises:
+        hint = "join in FROM: FROM t, unnest(string_split(t.x, ',')) AS v(part)"
+        raise context.source.unsupported("unnest of such a column of a query around it", split.node, hint)
+    texts, new = domain(rows, text.outer, columns, exact=False)
+    parts = unnested(context, texts, split._replace(text=renamed_scalar(bound_to(text, text.outer), new)), part)
+    same = [compare("is_not_distinct_from", reference(here, columns), OuterRef(id, columns[id].type)) for id, here in new.items()]
+    return filtered(conjunction(same), parts)

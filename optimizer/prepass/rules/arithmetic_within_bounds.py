@@ -16,12 +16,10 @@ Guards  arithmetic of exact numbers, dates and timestamps, casts between exact n
 from __future__ import annotations
 
 from optimizer.algebra.logical import LogicalOperator, Scan
-from optimizer.algebra.scalar_trees import rewrite
-from optimizer.algebra.scalars import Call, Cast, SafeCall, SafeCast, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.value_ranges import Ranges
 from optimizer.prepass.column_ranges import ColumnRanges
-from optimizer.prepass.openings import OVERFLOW, OVERFLOWING, openings
+from optimizer.prepass.openings import OVERFLOW, openings
 from optimizer.prepass.scalar_rewrite import changed
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
@@ -35,20 +33,4 @@ class ArithmeticWithinBounds(RewriteRule):
         if not any(openings(scalar) & OVERFLOW for scalar in bound.op.scalars()):
             return None
         ranges = Ranges(ColumnRanges((bound,) if isinstance(bound.op, Scan) else bound.inputs, context))
-        return changed(bound, lambda scalar: within(scalar, ranges) if openings(scalar) & OVERFLOW else scalar)
-
-
-def within(scalar: Scalar, ranges: Ranges) -> Scalar:
-    """The scalar with the operations that are safe known to be so."""
-
-    def safe(part: Scalar) -> Scalar | None:
-        match part:
-            case SafeCall() | SafeCast() | Cast(lenient=True):
-                return None
-            case Call(function=function, args=args) if part.raises and function in OVERFLOWING and ranges.of(part) is not None:
-                return SafeCall(function, args, part.type)
-            case Cast(arg=arg) if part.raises and ranges.of(part) is not None:
-                return SafeCast(arg, part.type, False)
-        return None
-
-    return rewrite(scalar, safe)
+        return changed(bound, lambda scalar: ranges.safe(scalar) if openings(scalar) & OVERFLOW else scalar)

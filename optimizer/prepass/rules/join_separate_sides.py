@@ -30,7 +30,6 @@ from optimizer.algebra.types import INT32, INTERVAL, integer_range, is_integer
 from optimizer.algebra.value_ranges import Ranges
 from optimizer.prepass.column_ranges import ColumnRanges
 from optimizer.prepass.openings import SUM, openings
-from optimizer.prepass.rules.arithmetic_within_bounds import within
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 _Comparison = tuple[str, Scalar, Scalar]
@@ -87,7 +86,7 @@ def _apart(conjunct: Scalar, left: Node, right: Node, ranges: Ranges) -> Scalar 
     found = _of_numbers(conjunct.function, terms, constant, left, right) or _of_moments(conjunct.function, terms, constant)
     if found is None:
         return None
-    result = within(compare(*found), ranges)
+    result = ranges.safe(compare(*found))
     return None if result.raises or any(_mixed(side, left, right) for side in found[1:]) else result
 
 
