@@ -136,10 +136,15 @@ export class App {
     ];
   }
 
+  /** Whether the page has all events of the trace. */
+  get isWhole() {
+    return this.history.events.length >= this.data.total;
+  }
+
   /** Which events the page has, where it has not all of them. */
   partial() {
     const { events } = this.history;
-    if (!events.length || events.length >= this.data.total) return null;
+    if (this.isWhole || !events.length) return null;
     const [first, last] = [events[0].seq, events[events.length - 1].seq];
     return h(
       "p",

@@ -105,7 +105,7 @@ export class GroupPanel {
     else {
       const cuts = uses.filter((i) => app.history.events[i].kind === "prune").length;
       words.push(
-        `It was weighed as an input ${times(uses.length)} so far`,
+        `It was weighed as an input ${times(uses.length)} ${this.soFar}`,
         cuts ? `, and cut${uses.length === 1 ? "" : cuts === uses.length ? " each time" : ` ${times(cuts)}`}` : "",
         ".",
       );
@@ -185,9 +185,14 @@ export class GroupPanel {
     return canonical(state, /** @type {Goal} */ (state.goals.get(goal)).group);
   }
 
+  /** What is counted begins with the events of the page. */
+  get soFar() {
+    return this.app.isWhole ? "so far" : "on this page so far";
+  }
+
   /** @param {Group} group */
   untouched(group) {
-    return group.goals.length ? "No way that reads it has been weighed so far." : "No goal has asked for it so far.";
+    return group.goals.length ? `No way that reads it has been weighed ${this.soFar}.` : "No goal has asked for it so far.";
   }
 
   /** One event in which the group was an input: what it would have been joined with, and the two numbers.

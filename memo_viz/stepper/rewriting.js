@@ -76,7 +76,7 @@ export class RewritingView {
         h("h3", {}, `${event.stage}: ${show(event.rule)}`),
         event.note && h("p", { class: "quiet" }, show(event.note)),
         beforeAfter(["before", lines(event.before)], [["after", lines(event.after)]], show),
-        this.whole(event, show),
+        ...this.whole(event, show),
       ];
     }
     const earlier = before.filter((each) => each.kind === "stage").pop();
@@ -96,7 +96,7 @@ export class RewritingView {
    * @param {TraceEvent} event @param {(text: string) => string} show */
   whole(event, show) {
     const { tree } = this.app.state;
-    if (!tree || event.at === null || tree.length === event.after.length) return null;
+    if (!tree || event.at === null || tree.length === event.after.length) return [];
     const marks = tree.map((_, i) => (i >= event.at && i < event.at + event.after.length ? "new" : ""));
     return [h("h3", {}, "in the whole tree"), treeView(lines(tree), marks, show, "the whole tree")];
   }

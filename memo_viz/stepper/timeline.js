@@ -124,7 +124,7 @@ export class Timeline {
       .flatMap((values) => [...values.slice(this.from, this.to)])
       .filter((value) => value > 0);
     if (!known.length)
-      return s("text", { class: "nothing", x: 8, y: AXIS + CHART / 2 }, "the goal of the root is not known here yet");
+      return s("text", { class: "nothing", x: 8, y: AXIS + CHART / 2 }, "no plan of the query is known here yet, and no bound above 0");
     let [low, high] = [Math.min(...extremes(known)), Math.max(...extremes(known))];
     const log = high / low > 20;
     const at = (/** @type {number} */ value) => (log ? Math.log(value) : value);

@@ -36,6 +36,7 @@ def became(page, condition: str) -> None:
 def check_state(page, replay: Replay, first: int = 0) -> int:
     """Asserts that the page's state is the replayer's at the same event. Returns the position."""
     position, text = page.evaluate("[stepper.position, JSON.stringify(stepper.json())]")
+    assert "[object " not in page.locator("#app").inner_text()
     assert json.loads(text, parse_int=float) == replay.seek(first + position).as_json(), f"after {first + position} events"
     return first + position
 
@@ -160,6 +161,17 @@ def check_sentences(page, events) -> None:
     names = Names(replay.final(), tasks)
     for i, event in enumerate(events):
         assert said[i].split() == sentence(event, names, replay.seek(i + 1)).split(), event["kind"]
+
+
+def test_a_rewrite_is_shown_in_the_whole_tree(show, q5, q5_page):
+    page = show(q5_page)
+    parts = 0
+    for position, event in enumerate(q5.events):
+        if event["kind"] == "rewrite":
+            page.evaluate("p => stepper.seek(p)", position + 1)
+            check_state(page, Replay(q5.events))
+            parts += page.get_by_role("heading", name="in the whole tree").count()
+    assert parts > 2
 
 
 def test_sentences_are_those_of_python(show, q5, q5_page):
@@ -395,6 +407,19 @@ def test_a_window_of_a_long_trace(show, clique, monkeypatch):
     for position in (300, 120, 0, 299):
         page.evaluate("p => stepper.seek(p)", position)
         assert check_state(page, replay, 900) == 900 + position
+    page.evaluate("p => stepper.seek(p)", 300)
+    page.evaluate("stepper.select(stepper.state.groups.keys().next().value)")
+    assert "on this page so far" in page.locator(".why").inner_text()
+
+
+def test_without_javascript_the_page_says_so(browser, q5_page):
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 1000, "height": 700})
+    page = context.new_page()
+    page.set_content(q5_page)
+    assert page.locator(".opening").is_hidden()
+    box = page.locator("noscript p").bounding_box()
+    assert box is not None and box["y"] + box["height"] < 700
+    context.close()
 
 
 def test_in_the_frame_of_a_notebook(show, q5_page):
