@@ -77,13 +77,19 @@ def own_enumerators(plugins: Registry) -> dict[str, Enumerator]:
 
 
 def _checked(name: str, splits: Enumerator, graph: JoinGraph, s: Relations) -> list[Relations]:
-    """What an enumerator of a plug-in gives. Raises PlanscopeError where that is no part of the set with its lowest relation."""
+    """What an enumerator of a plug-in gives. Raises PlanscopeError where that is no part of the set with its lowest relation, or
+    where the part or what is left of the set is not connected."""
     parts = splits(graph, s)
     for part in parts if isinstance(parts, list) else [parts]:
         if not isinstance(part, int) or part & ~s or part == s or not part & s & -s:
             raise PlanscopeError(
                 f"the enumerator {name} splits the set {s:#b} by {part!r}\n"
                 "it has to give a list of parts of the set as integers, each with its lowest relation and not all of it"
+            )
+        if not (graph.connected(part) and graph.connected(s & ~part)):
+            raise PlanscopeError(
+                f"the enumerator {name} splits the set {s:#b} into {part:#b} and {s & ~part:#b}, which is not connected\n"
+                "both parts of a split have to be, as graph.connected says"
             )
     return parts
 

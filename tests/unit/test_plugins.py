@@ -244,6 +244,13 @@ def test_an_enumerator_that_gives_no_splits(tmp_path: Path, parts: str) -> None:
         Session("joingraph", {"partitioner": "mine"}, plugins=[file]).optimize("chain/4")
 
 
+def test_an_enumerator_whose_parts_are_not_connected(tmp_path: Path) -> None:
+    """That ended in an assertion deep in the search."""
+    lines = "from planscope.plugin import enumerator\n@enumerator\ndef mine(graph, relations): return [relations & -relations]\n"
+    with pytest.raises(PlanscopeError, match="the enumerator mine splits the set 0b111 into 0b1 and 0b110, which is not connected"):
+        Session("joingraph", {"partitioner": "mine"}, plugins=[written(tmp_path, lines)]).optimize("star/3")
+
+
 NO_COSTS = [
     ("inputs): return {}\n    def least", r"the cost model free gives \w+ the cost", ("nan", "None", "'1'")),
     ("inputs): return {}\n    def lower", r"free says that \w+ costs at least", ("1j", "nan", "inf")),
