@@ -92,11 +92,11 @@ class Explanation:
         plan: Any = None,
     ) -> Answer:
         """Why the plan is not another: one with a join order, of a rule, with an operator, of a multi-expression, or a whole plan
-        (`json` of another explanation). Raises SettingsError for what is none, ValueError unless one thing is asked."""
+        (`json` of another explanation). Raises SettingsError for what is none, and unless one thing is asked."""
         asked = {"join_order": join_order, "rule": rule, "operator": operator, "mexpr": mexpr, "plan": plan}
         given = {name: value for name, value in asked.items() if value is not None}
         if len(given) != 1:
-            raise ValueError(f"ask about one of {', '.join(asked)}, not {len(given)}")
+            raise SettingsError(f"ask about one of {', '.join(asked)}, not {len(given)}")
         ((name, value),) = given.items()
         answer: Answer = getattr(self._planner.why(self.query.sql), name)(value)
         return answer

@@ -21,6 +21,8 @@ def written(name: str, data: Any) -> Table:
     stream interface, or a mapping from column names to lists or NumPy arrays. Raises CatalogError."""
     if not isinstance(name, str):
         raise CatalogError(f"the name of a table is a text, not {name!r:.60}")
+    if not name:
+        raise CatalogError("a table needs a name, and this one is empty")
     folder = TemporaryDirectory(prefix="planscope-")
     place = Path(folder.name)
     try:

@@ -20,7 +20,7 @@ from optimizer.engines.arrow import COST_MODELS
 from optimizer.errors import SettingsError
 from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition import PARTITIONERS
-from optimizer.plugins.results import check_results
+from optimizer.plugins.results import check_results, check_ways
 from optimizer.plugins.signatures import (
     COST_MODEL,
     ESTIMATOR,
@@ -34,7 +34,7 @@ from optimizer.plugins.signatures import (
 )
 from optimizer.prepass.functions import FunctionRule
 from optimizer.prepass.instructions import Batch, Program, rules_of
-from optimizer.rules.interface import ImplementationRule, Pattern, RewriteRule, Rule, TransformationRule
+from optimizer.rules.interface import EXPANDS, ImplementationRule, Pattern, RewriteRule, Rule, TransformationRule
 from optimizer.settings import ESTIMATORS
 from optimizer.stats.estimator import Estimator
 
@@ -74,6 +74,10 @@ class Registry:
             raise SettingsError(f"{_called(rule)} has no pattern: write pattern = node(...)")
         if type(made).apply is base.apply and getattr(made, "to", None) is None:  # type: ignore[attr-defined]
             raise SettingsError(f"{_called(rule)} has no method apply(self, bound, context)")
+        if not isinstance(made.promise, int | float):
+            raise SettingsError(f"{_called(rule)} has the promise {made.promise!r:.60}: write a number, or one of Promise")
+        if isinstance(made, TransformationRule) and made.expands not in EXPANDS:
+            raise SettingsError(f"{_called(rule)} has expands = {made.expands!r:.60}: it is one of {', '.join(EXPANDS)}")
         check_methods(type(made), RULE)
         if isinstance(made, FunctionRule):
             check_arguments(type(made).function, made.name, ("tree", "context"))
@@ -91,6 +95,7 @@ class Registry:
             raise SettingsError(f"{_called(operator)} is no operator: derive it from PhysicalOperator or from one of its classes")
         check_methods(operator, OPERATOR)
         self._add(operator, "operator", _OPERATORS)
+        check_ways(operator, self.file)
         return operator
 
     def cost_model(self, model: Callable[[], CostModel]) -> Callable[[], CostModel]:

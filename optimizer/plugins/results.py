@@ -1,13 +1,14 @@
-"""What rules of a plug-in return, checked as they return it: a wrong tree is a wrong plan, or an error far from its rule."""
+"""What rules and operators of a plug-in return, checked as they return it: a wrong tree is a wrong plan, or a far-away error."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.physical import PhysicalOperator
+from optimizer.algebra.traits import Alternative
 from optimizer.algebra.trees import Tree
 from optimizer.errors import SettingsError
 from optimizer.rules.interface import ImplementationRule, RewriteRule, Rule, RuleContext
@@ -42,6 +43,29 @@ def _checked(apply: Apply, rule: Rule, where: str, bound: Tree, context: RuleCon
             parts = [f"{how} {', '.join(map(label, column_ids(columns)))}" for how, columns in wrong.items() if columns]
             raise SettingsError(f"{where} returned a tree {' and '.join(parts)}\nits columns are those of the tree that is bound")
     return found
+
+
+def check_ways(operator: type[PhysicalOperator], file: str) -> None:
+    """Have the alternatives that an operator's own `pass_through` and `derive` return checked; they raise SettingsError."""
+    for name in ("pass_through", "derive"):
+        own = vars(operator).get(name)
+        if callable(own):
+            setattr(operator, name, _with_checked_ways(own, f"plug-in {file}: {name} of {operator.name}"))
+
+
+def _with_checked_ways(method: Callable[..., Any], where: str) -> Callable[..., Any]:
+    @wraps(method)
+    def checked(*args: Any) -> tuple[Alternative, ...]:
+        found = method(*args)
+        if not isinstance(found, Iterable):
+            raise SettingsError(f"{where} returned {_shown(found)}\nit returns a sequence of Alternatives")
+        found = tuple(found)
+        for each in found:
+            if not isinstance(each, Alternative):
+                raise SettingsError(f"{where} returned {_shown(each)} in its sequence, which is no Alternative")
+        return found
+
+    return checked
 
 
 def _shown(value: object) -> str:

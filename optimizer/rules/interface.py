@@ -131,6 +131,9 @@ class RuleContext(NamedTuple):
     spools: Mapping[int, Tree] = MappingProxyType({})
 
 
+EXPANDS = ("always", "small", "never")  # a TransformationRule's `expands`
+
+
 class Rule:
     """Base of all rules. `name` is also the file's stem, the `--disable` argument and the name in traces."""
 

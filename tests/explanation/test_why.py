@@ -298,5 +298,5 @@ def test_the_command(shop: str, capsys: pytest.CaptureFixture[str], tmp_path: Pa
         assert code == 2 and part in err, err
     explanation = Session(shop).explain(sql)
     assert explanation.why(plan=explanation.json).status == "chosen"
-    with pytest.raises(ValueError, match="ask about one of"):
+    with pytest.raises(SettingsError, match="ask about one of"):
         explanation.why()

@@ -247,7 +247,9 @@ def test_an_enumerator_that_gives_no_splits(tmp_path: Path, parts: str) -> None:
 def test_an_enumerator_whose_parts_are_not_connected(tmp_path: Path) -> None:
     """That ended in an assertion deep in the search."""
     lines = "from planscope.plugin import enumerator\n@enumerator\ndef mine(graph, relations): return [relations & -relations]\n"
-    with pytest.raises(PlanscopeError, match="the enumerator mine splits the set 0b111 into 0b1 and 0b110, which is not connected"):
+    with pytest.raises(
+        PlanscopeError, match="the enumerator mine splits the set 0b111 into 0b1 and 0b110, which is not"
+    ):
         Session("joingraph", {"partitioner": "mine"}, plugins=[written(tmp_path, lines)]).optimize("star/3")
 
 
@@ -427,6 +429,30 @@ class Odd({base}):
     with pytest.raises(SettingsError, match=r"^plug-in .*mine\.py: rule odd") as raised:
         Session(tpch, plugins=[str(file)]).optimize("select n_regionkey, count(*) as n from nation group by n_regionkey")
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(("field", "message"), [("promise = 'high'", "the promise 'high'"), ("expands = 'now'", "one of always")])
+def test_fields_of_a_rule_are_checked(tmp_path: Path, tpch: Catalog, field: str, message: str) -> None:
+    rule = KEEP.replace("return None", "return ()").replace("RewriteRule", "TransformationRule")
+    with pytest.raises(SettingsError, match=message):
+        Session(tpch, plugins=[written(tmp_path, rule.replace("    pattern =", f"    {field}\n    pattern ="))])
+
+
+@pytest.mark.parametrize("method", ["pass_through(self, required, output, inputs)", "derive(self, offered, index, output, inputs)"])
+@pytest.mark.parametrize(
+    ("result", "message"), [("7", "returned an object of type int"), ("[None]", "returned None in its sequence, which is no")]
+)
+def test_the_ways_of_an_operator_are_checked(tmp_path: Path, method: str, result: str, message: str) -> None:
+    body = f"""
+@operator
+class OddSort(Sort):
+    name = "odd_sort"
+    def {method}: return {result}
+"""
+    file, called = written(tmp_path, body), method.split("(")[0]
+    operator = load_plugins([file]).of_kind("operator")["odd_sort"]
+    with pytest.raises(SettingsError, match=rf"^plug-in .*mine\.py: {called} of odd_sort {message}"):
+        getattr(operator, called)(*[None] * (method.count(",") + 1))
 
 
 def test_what_a_plug_in_gives_may_be_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
