@@ -59,12 +59,11 @@ def open_data(spec: str | None, progress: Progress | None = None) -> Catalog:
     if spec == "stats":
         return stats_catalog(progress or _silent)
     name, _, argument = spec.partition(":")
-    if name in EXAMPLES:
-        return open_dataset(dataset_folder(spec, progress), name=generated_name(name, argument))
-    folder = dataset_folder(spec, progress)
-    catalog = open_dataset(folder)
+    folder, generated = dataset_folder(spec, progress), name in EXAMPLES
+    catalog = open_dataset(folder, name=generated_name(name, argument) if generated else None)
     if progress is not None:
-        _tell_once(folder, catalog, progress)
+        if not generated:
+            _tell_once(folder, catalog, progress)
         _tell_stale(folder, catalog, progress)
     return catalog
 

@@ -25,7 +25,7 @@ from experiments.pipeline.analyze import pieces, scan
 from experiments.pipeline.analyze.analyze import AnalyzeReport, analyze_dataset
 from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR
 from experiments.pipeline.spark.manifest import manifest_path, read_manifest
-from experiments.workloads.data import open_data
+from experiments.workloads.data import dataset_folder, open_data
 from optimizer.catalog.table import Catalog, ColumnStats
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, OutputError, PlanscopeError
@@ -469,3 +469,13 @@ def test_statistics_of_other_files_are_said_not_to_be_used(tmp_path: Path, analy
     pq.write_table(pa.table({"k": [1, 2, 3]}), tmp_path / "t.parquet")
     open_data(str(tmp_path), said.append)
     assert len(said) == 1 and said[0].startswith("statistics are not used") and "analysis: t\nplanscope data analyze" in said[0]
+
+
+def test_statistics_of_a_copied_built_in_dataset_are_said_not_to_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    open_data("tpch:0.01", said.append)
+    assert not said
+    shutil.copytree(dataset_folder("tpch:0.01"), tmp_path / "tpch-0.01", copy_function=shutil.copyfile)
+    monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
+    open_data("tpch:0.01", said.append)
+    assert len(said) == 1 and said[0].startswith("statistics are not used")
