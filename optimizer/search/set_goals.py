@@ -243,11 +243,12 @@ class SetGoals(OfSearch):
         return "{" + ", ".join(map(str, self.members(s))) + "}"
 
     def set_of(self, leaves: Sequence[int], predicate: Predicate) -> Relations | None:
-        """The set of leaf groups whose join under `predicate` it is, if there is one."""
+        """The connected set of leaf groups whose join under `predicate` it is, if there is one. A rule may make a product of
+        relations that only others link in this region: that is none of its sets."""
         if any(gid not in self._number for gid in leaves):
             return None
         s = sum(self._number[gid] for gid in leaves)
-        return s if self.region.within(s) == predicate else None
+        return s if self.region.within(s) == predicate and self.region.graph.connected(s) else None
 
     @property
     def leaf_goals(self) -> list[Goal]:
