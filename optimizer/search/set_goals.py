@@ -276,6 +276,9 @@ class SetGoals(OfSearch):
         assert self.table is not None
         split, local = self._cheapest(*self.table.cheapest(s), self.figures(s))
         inputs = (self.figures(split.left).goal, self.figures(split.right).goal)
+        for goal in inputs:
+            if goal.relations and goal.way is None and self.exact:  # it was there before the table
+                self.settle(goal)
         return Way(local + inputs[0].best_cost + inputs[1].best_cost, 0, local, inputs, split)
 
     def install(self, tree: JoinTree) -> None:
