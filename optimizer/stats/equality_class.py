@@ -40,8 +40,9 @@ class _Entry(NamedTuple):
     fewest: float
     minus_rows: float  # the largest table first
     single: bool  # nothing else of it is equated; of two aliases of a table the other goes first
-    relation: int
+    # then in the order of columns, which does not depend on that of the relations
     columns: ColumnSet
+    relation: int
     factor: float
     within: float
     alone: float
@@ -105,7 +106,7 @@ class EqualityClass:
         share, several = 1.0, self._several
         on_leaves: dict[int, OnLeaf] = {}
         for entries in self._linked(held):
-            for _, _, _, i, columns, _, within, _, _, _ in entries:
+            for _, _, _, columns, i, _, within, _, _, _ in entries:
                 share *= within
                 if several >> i & 1:
                     factors, equated = on_leaves.get(i, NOTHING)
@@ -124,7 +125,7 @@ class EqualityClass:
             for entry in entries[1:]:
                 if entry is looks:
                     continue
-                _, _, _, i, columns, factor, _, alone, _, _ = entry
+                _, _, _, columns, i, factor, _, alone, _, _ = entry
                 if several >> i & 1:
                     factors, equated = on_leaves[i]
                     on_leaves[i] = (*factors, (factor, columns)), equated
@@ -181,7 +182,7 @@ class EqualityClass:
             fewest, factor, within, alone, silent, once = leaf.equated.get((columns, equal)) or _equated(leaf, columns, equal)
             member = -1 if silent else self._members.get(columns.bit_length() - 1, -1)
             single = not self._several >> i & 1
-            known = _Entry(fewest, -leaf.base_rows, single, i, columns, factor, within, alone, member, once)
+            known = _Entry(fewest, -leaf.base_rows, single, columns, i, factor, within, alone, member, once)
             self._entries[columns] = known
         return known
 
