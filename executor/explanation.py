@@ -12,7 +12,7 @@ import pyarrow as pa
 from executor.formats import show_table
 from executor.pictures import Memo, Plan, SearchTrace
 from memo_viz.explain import Actuals, finite, plan_json, plan_table, rules_text, search_text
-from optimizer.errors import ExecutionError
+from optimizer.errors import ExecutionError, SettingsError
 from optimizer.pipeline import OptimizedQuery
 from optimizer.trace.recorder import Trace
 from optimizer.trace.replay import Replay

@@ -67,7 +67,12 @@ def test_every_number_stands_in_a_result_file(page: Path, unit: str) -> None:
     [
         ("pruning --quick", "modes", "pruning_modes", ("mode", "queries", "costed", "goals opened", "tasks", "proven")),
         ("rules --quick", "rules_rules", "rules_rules", ("rule", "queries", "bindings", "firings", "new", "duplicates")),
-        ("space --quick --modes costs", "spaces", "space_spaces", ("query", "plans", "operator trees", "choices", "ways", "costed", "uniform within 2x")),
+        (
+            "space --quick --modes costs",
+            "spaces",
+            "space_spaces",
+            ("query", "plans", "operator trees", "choices", "ways", "costed", "uniform within 2x"),
+        ),
     ],
 )
 def test_counts_are_those_of_today(command: str, table: str, file: str, counts: tuple[str, ...], tmp_path: Path) -> None:

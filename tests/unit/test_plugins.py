@@ -247,9 +247,7 @@ def test_an_enumerator_that_gives_no_splits(tmp_path: Path, parts: str) -> None:
 def test_an_enumerator_whose_parts_are_not_connected(tmp_path: Path) -> None:
     """That ended in an assertion deep in the search."""
     lines = "from planscope.plugin import enumerator\n@enumerator\ndef mine(graph, relations): return [relations & -relations]\n"
-    with pytest.raises(
-        PlanscopeError, match="the enumerator mine splits the set 0b111 into 0b1 and 0b110, which is not"
-    ):
+    with pytest.raises(PlanscopeError, match="the enumerator mine splits the set 0b111 into 0b1 and 0b110, which is not"):
         Session("joingraph", {"partitioner": "mine"}, plugins=[written(tmp_path, lines)]).optimize("star/3")
 
 
@@ -438,7 +436,9 @@ def test_fields_of_a_rule_are_checked(tmp_path: Path, tpch: Catalog, field: str,
         Session(tpch, plugins=[written(tmp_path, rule.replace("    pattern =", f"    {field}\n    pattern ="))])
 
 
-@pytest.mark.parametrize("method", ["pass_through(self, required, output, inputs)", "derive(self, offered, index, output, inputs)"])
+@pytest.mark.parametrize(
+    "method", ["pass_through(self, required, output, inputs)", "derive(self, offered, index, output, inputs)"]
+)
 @pytest.mark.parametrize(
     ("result", "message"), [("7", "returned an object of type int"), ("[None]", "returned None in its sequence, which is no")]
 )
