@@ -101,7 +101,8 @@ def _selectivity(scalar: Scalar, columns: Figures) -> float:
                 sum(_equality(arg, item, columns) for item in items if not is_null_literal(item)),
             )
         case ColumnRef(id=id):
-            true = columns[id].frequent.get(True, 0.5) if id in columns else 0.5
+            frequent = columns[id].frequent if id in columns else {}
+            true = frequent.get(True, 1.0 - frequent.get(False, 0.5))
             return true * (1.0 - _null_fraction(scalar, columns))
     return _tried(scalar, columns, GUESS_OTHER)
 
@@ -166,6 +167,8 @@ def _interpolated(least: float, most: float, ndv: float, low: Bound, high: Bound
 def _within(place: Place | None, low: Bound, high: Bound) -> bool:
     if place is None:
         return False
+    if place != place:  # NaN, above all numbers
+        return high is None
     above = low is None or place > low[0] or (place == low[0] and low[1])
     return above and (high is None or place < high[0] or (place == high[0] and high[1]))
 
@@ -247,7 +250,7 @@ def _equality(a: Scalar, b: Scalar, columns: Figures) -> float:
     column = plain_column(one)
     if column is not None and column in columns and isinstance(constant, Literal):
         figures, value = columns[column], as_number(constant.value)
-        if value is not None and figures.low is not None and figures.high is not None:
+        if value is not None and value == value and figures.low is not None and figures.high is not None:  # NaN is within none
             if not figures.low <= value <= figures.high:
                 return 0.0
         if (figures.frequent or figures.spread is not None) and isinstance(one, ColumnRef):
@@ -258,6 +261,8 @@ def _equality(a: Scalar, b: Scalar, columns: Figures) -> float:
 def frequency(figures: ColumnFigures, value: Any) -> float:
     """Share of the values that are `value`: as known, or an equal part of its histogram bucket or of all that the most common
     values leave, and then no more than the least of them."""
+    if value != value:  # NaN, which is no key that could be looked up
+        return next((share for known, share in figures.frequent.items() if known != known), 0.0)
     share = figures.frequent.get(value)
     if share is not None:
         return share

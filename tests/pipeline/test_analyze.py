@@ -416,6 +416,8 @@ def test_of_a_sample_small_tables_are_read_whole_and_what_no_row_shows_is_unknow
     assert "all 3 rows" in few_stats.analyzed and (few_stats.columns["k"].ndv, few_stats.columns["k"].nulls) == (2, 1)
     assert "a sample of" in many_stats.analyzed
     assert (many_stats.columns["k"].ndv, many_stats.columns["k"].nulls) == (None, 40_000)
+    analyze(tmp_path, sample=1e-9)  # no row was read, and "all 0 rows" was stored
+    assert "a sample of" in open_dataset(tmp_path).tables["many"].stats.analyzed
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,7 @@ from optimizer.errors import CatalogError, OutputError
 
 PIECE = 16 << 20  # bytes of a file that one task reads, roughly
 _ENOUGH = 16  # parts of which a sample is made of whole parts; of fewer ones rows are taken from all
+LEAST = 1_000  # rows that a sample has, or about as many: of none, nothing would be known
 FEW = 30_000  # rows of a table that is read whole: as many as PostgreSQL's ANALYZE looks at in any table
 _ROWS = 1 << 20  # that are counted at a time: of more rows at once less is lost than by merging
 _BYTES = 256 << 20  # that are held at a time
@@ -116,10 +117,11 @@ def pieces(
 ) -> list[Piece]:
     """All pieces of a table, in order. `identities`: what its files are known by, by name; `states`: what they were then.
 
-    With `sample`, that share of a table of more than FEW rows: of its row groups (files, if not Parquet), spread over all of it,
-    if these are many; else of the rows of each. Raises OSError.
+    With `sample`, that share of a table of more than FEW rows, but LEAST rows: of its row groups (files, if not Parquet), spread
+    over all of it, if these are many; else of the rows of each. Raises OSError.
     """
-    sample = None if table.stats.rows <= FEW else sample
+    if sample is not None:
+        sample = None if table.stats.rows <= FEW else max(sample, LEAST / table.stats.rows)
     home, table = sketch_folder(folder).absolute(), bare(table)
     units, share = parts_of(table), 1.0
     if sample is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pyarrow as pa
 import pytest
 
@@ -51,6 +53,25 @@ def like(pattern: str, column: Scalar = TEXT) -> Scalar:
 )
 def test_shares(condition: Scalar, expected: float) -> None:
     assert selectivity(condition, FIGURES) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("frequent", "true", "false"),
+    [({False: 1.0}, 0.0, 0.8), ({True: 1.0}, 0.8, 0.0), ({False: 0.25, True: 0.75}, 0.6, 0.2), ({}, 0.4, 0.4)],
+)
+def test_conditions_that_are_columns(frequent: dict[bool, float], true: float, false: float) -> None:
+    """A column of nothing but FALSE was taken to be TRUE in half of its rows."""
+    column, figures = ColumnRef(0, BOOL), {0: ColumnFigures(2, 0.2, frequent=frequent)}
+    assert selectivity(column, figures) == pytest.approx(true)
+    assert selectivity(Call("not", (column,), BOOL), figures) == pytest.approx(false)
+
+
+def test_nan_is_a_value_above_all_numbers() -> None:
+    figures = {0: ColumnFigures(4, 0.0, 1.0, 3.0, frequent={math.nan: 0.4, 1.0: 0.3, 3.0: 0.3})}
+    column = ColumnRef(0, pa.float64())
+    shares = [("=", math.nan, 0.4), ("=", 1.0, 0.3), ("<>", math.nan, 0.6), (">", 3.0, 0.4), (">=", 3.0, 0.7), ("<", 3.0, 0.3)]
+    for function, value, share in shares:
+        assert selectivity(compare(function, column, Literal(value, pa.float64())), figures) == pytest.approx(share)
 
 
 def test_like_finds_one_value_at_least_where_there_are_few() -> None:
