@@ -109,10 +109,10 @@ class SparkEngine:
         def received() -> Sequence[Part]:
             if not stages:
                 return ()
-            bytes, go_on = (None, None) if watch is None else (watch.limits.bytes, watch.go_on)
+            limits, go_on = (None, None) if watch is None else (watch.limits, watch.go_on)
             tasks, one = self.tasks or self._tasks(moved, tables), replace(tuning or Tuning(), workers=1)
             works = [
-                Work(number, stage, tasks, columns, tables, one, counters is not None, bytes)
+                Work(number, stage, tasks, columns, tables, one, counters is not None, limits)
                 for number, stage in enumerate(stages)
             ]
             parts = self._run(works, last.inputs, go_on)

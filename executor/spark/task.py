@@ -56,7 +56,7 @@ def sources_of(plan: PlanNode, sources: Mapping[str, TableSource]) -> dict[str, 
 
 class Work(NamedTuple):
     """All that the tasks of a stage need, besides rows. `number`: of the stage. `tasks`: how many there are of stages of many.
-    `tuning`: of each, which has one thread. `bytes`: what a task's operators may hold together."""
+    `tuning`: of each, which has one thread. `limits`: of each task, so that one whose driver is gone ends too."""
 
     number: int
     stage: Stage
@@ -65,7 +65,7 @@ class Work(NamedTuple):
     sources: Mapping[str, Source]
     tuning: Tuning
     counted: bool = False
-    bytes: int | None = None
+    limits: Limits | None = None
 
 
 def run(packed: bytes, task: int, received: Sequence[Part]) -> list[Part]:
@@ -95,7 +95,7 @@ def _results(work: Work, task: int, received: Sequence[Part]) -> Iterator[Part]:
     plan, place, counters = work.stage.plan, work.stage.place, Counters() if work.counted else None
     fill(plan, lambda: received)
     shares = {node.id: (task, work.tasks) for node in plan.walk() if isinstance(node.op, PartScan)}
-    watch = None if work.bytes is None else Watch(Limits(None, work.bytes))
+    watch = None if work.limits is None else Watch(work.limits)
     made = execute(plan, work.columns, work.sources, counters, work.tuning, watch, shares, False).read_all()
     grouped = plan.op if isinstance(plan.op, PartialGroups) else None
     found: dict[int, list[pa.Table]] = {}

@@ -27,8 +27,8 @@ def waited(
     go_on: Callable[[], None] | None = None,
 ) -> Made:
     """What `action`, which runs a job, gives. `what` describes the job in Spark's UI and to `say`, which hears now and then how
-    many tasks are done; `go_on` is called more often, and ends the job by raising. The processes of its tasks end within a few
-    seconds."""
+    many tasks are done, or for how long it runs; `go_on` is called more often, and ends the job by raising. The processes of its
+    tasks end within a few seconds; those of a server may go on until the time of the query is over."""
     tag, remote = f"planscope-{uuid.uuid4().hex}", is_remote(spark)
 
     def job() -> Made:
@@ -39,14 +39,17 @@ def waited(
             spark.sparkContext.addJobTag(tag)  # a session's tags mark no jobs without Connect (tried with 4.3)
         return action()
 
-    future, said = in_thread(job), monotonic()
+    future, began = in_thread(job), monotonic()
+    said = began
     try:
         while not wait([future], timeout=_POLL_SECONDS).done:
             if go_on is not None:
                 go_on()
-            if monotonic() - said >= _SAY_SECONDS and (done := _tasks_done(spark)):
-                say(f"{what}: {done}")
-                said = monotonic()
+            if monotonic() - said >= _SAY_SECONDS:
+                done = f"for {monotonic() - began:.0f} s" if remote else _tasks_done(spark)  # a server does not say
+                if done:
+                    say(f"{what}: {done}")
+                    said = monotonic()
         return future.result()
     finally:
         while not future.done():  # a job that Spark still plans cannot be cancelled yet: tried again
@@ -76,8 +79,6 @@ def in_thread(function: Callable[[], Made]) -> Future[Made]:
 
 def _tasks_done(spark: SparkSession) -> str:
     """`3 of 8 tasks done` of the stages that run; "" if Spark does not say."""
-    if is_remote(spark):
-        return ""
     tracker = spark.sparkContext.statusTracker()
     stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
     total = sum(stage.numTasks for stage in stages)
