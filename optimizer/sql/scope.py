@@ -61,7 +61,8 @@ class Scope:
     """What one FROM clause puts in reach; `ctes` are the common table expressions that subqueries beside it may name.
 
     `merged`: what unqualified names can mean, where that is not just the columns of the relations. `order`: how the rows come,
-    where they are those of one derived table with an ORDER BY. `rows`: what FROM gives, set once that is known.
+    where they are those of one derived table with an ORDER BY. `rows`: those of FROM, once they are known; None where a name may
+    have a value in a subquery that is in none of them.
     """
 
     __slots__ = ("_merged", "ctes", "order", "relations", "rows")

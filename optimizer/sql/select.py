@@ -74,7 +74,9 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     source.only(node, *_CLAUSES, *_WINDOW_CLAUSES, ignored=("hint", "operation_modifiers"))
     with context.tables(all_columns=any(is_star(bare(item)) for item in node.expressions)):
         tree, scope = bind_from(context, node, ctes)
-    scope.rows = tree
+    group = node.args.get("group")
+    sets = group is not None and group.find(exp.GroupingSets, exp.Cube, exp.Rollup) is not None
+    scope.rows = None if sets else tree  # in a grouping set a key is NULL that may be so in no row of FROM
     block = _Block(context, scope, operand)
     block.bind_items(node)
     if node.args.get("where") is not None:
