@@ -91,21 +91,6 @@ class Figures:
         return offers(op, props, inputs)
 
 
-class WholeRows:
-    """Rows of sets of relations; of `whole`, all of them together, those of its group, which may be of another form of it."""
-
-    def __init__(self, sets: SetRows, whole: Relations, rows: float) -> None:
-        self._sets, self._whole, self._rows = sets, whole, rows
-
-    def rows(self, s: Relations) -> float:
-        return self._rows if s == self._whole else self._sets.rows(s)
-
-    def vector(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        found = self._sets.vector(sets)
-        found[sets == self._whole] = self._rows
-        return found
-
-
 class _AskedRows:
     """An estimator that only knows single sets."""
 

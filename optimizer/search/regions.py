@@ -12,7 +12,6 @@ number and is decided when the region is first opened (`region_start`).
 from __future__ import annotations
 
 from enum import StrEnum
-from math import isclose
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnSet
@@ -28,7 +27,7 @@ from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.cost.joins import JoinCosts
 from optimizer.errors import SettingsError
-from optimizer.figures import Figures, WholeRows
+from optimizer.figures import Figures
 from optimizer.joins.collect import collect_join_graphs
 from optimizer.joins.csg import count_connected_sets
 from optimizer.joins.graph import Relations
@@ -361,9 +360,6 @@ class Regions(OfSearch):
         figures = search.memo.figures
         assert isinstance(figures, Figures), "regions need the estimator's rows of sets"
         rows = figures.region_rows(region, [search.memo.group(gid) for gid in whole.inputs])
-        known = search.memo.group(whole.group).stats.rows
-        if not isclose(rows.rows(region.graph.all), known):
-            rows = WholeRows(rows, region.graph.all, known)
         made = RegionWays(search, whole, region, costs, self._methods, rows, self.start, (self._by_goal, self._by_group))
         made.number = len(self.made)
         self.made.append(made)

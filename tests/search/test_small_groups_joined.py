@@ -82,8 +82,8 @@ def test_a_product_that_a_rule_makes_is_no_set_of_a_larger_region(pruning: str, 
 
 
 @pytest.mark.parametrize("model", ["c_mm", "c_out"])
-def test_the_whole_of_a_region_has_the_rows_of_its_group(model: str) -> None:
-    """Its own estimate made a bound that another form of it refuted."""
+def test_no_plan_refutes_a_bound_of_its_region(model: str) -> None:
+    """A set had other rows in its region than in its group, so a plan through the group was below the bound of the region."""
     sql = (
         f"select r1.p, r0.q from {GROUPS.format('d')} r0, d r1, {TOP.format('d')} r2, d r3, {ONE.format('a')} r4"
         " where r1.p = r0.p and r2.p = r1.q and r3.q = r2.p and r4.p = r1.p group by r1.p, r0.q"
