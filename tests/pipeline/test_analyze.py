@@ -474,10 +474,11 @@ def test_statistics_of_other_files_are_said_not_to_be_used(tmp_path: Path, analy
 
 
 def test_statistics_of_a_copied_built_in_dataset_are_said_not_to_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = dataset_folder("tpch:0.01")  # what is said while it is made, or waited for, is not asked about
     said: list[str] = []
     open_data("tpch:0.01", said.append)
     assert not said
-    shutil.copytree(dataset_folder("tpch:0.01"), tmp_path / "tpch-0.01", copy_function=shutil.copyfile)
+    shutil.copytree(made, tmp_path / "tpch-0.01", copy_function=shutil.copyfile)
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
     open_data("tpch:0.01", said.append)
     assert len(said) == 1 and said[0].startswith("statistics are not used")
