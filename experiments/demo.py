@@ -76,8 +76,8 @@ def _data(data: str, progress: Callable[[str], None] | None) -> Session:
     there = is_made(kind, scale)
     _step(
         "The data",
-        f"TPC-H at scale factor {scale}, made by the data pipeline: Spark tasks on this machine write Parquet files (generate), "
-        "then read them once for distinct counts, common values, histograms and the truth of declared keys (analyze).",
+        f"TPC-H at scale factor {scale}, made by the data pipeline, which writes Parquet files (generate), "
+        "then reads them once for distinct counts, common values, histograms and the truth of declared keys (analyze).",
     )
     path = dataset_folder(data, progress)
     catalog = open_data(data, progress)

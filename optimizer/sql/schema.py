@@ -175,6 +175,8 @@ class _Reader:
         for column in columns:
             if column.lower() not in known:
                 raise self._error(f'a constraint of table {table.name} names "{column}", which is not a column of it')
+        if len({column.lower() for column in columns}) < len(columns):
+            raise self._error(f"a constraint of table {table.name} names a column twice: {', '.join(columns)}")
         return columns
 
     def _error(self, message: str) -> CatalogError:

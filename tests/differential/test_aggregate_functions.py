@@ -21,6 +21,7 @@ from optimizer.algebra.evaluate import Value
 from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError
 from optimizer.sql.bind import bind
+from tests.conftest import quick_and_slow
 from tests.differential.aggregate_calls import CALLS, REFUSED_VALUES, TABLE
 from tests.reference.compare import Row, assert_same_bag, assert_same_kinds, rows_of
 from tests.reference.naive import run_query
@@ -122,7 +123,7 @@ LONG_WINDOWS = (
 )
 
 
-@pytest.mark.parametrize("window", LONG_WINDOWS)
+@pytest.mark.parametrize("window", quick_and_slow(LONG_WINDOWS[:2], LONG_WINDOWS[2:]))
 def test_over_long_frames(check: Check, window: str) -> None:
     """Whose rows are merged in blocks, or ranked, and not put side by side."""
     calls = [c for c in CALLS if "WITHIN" not in c]

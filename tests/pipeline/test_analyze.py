@@ -21,7 +21,7 @@ from executor.session import Session
 from experiments.commands.data.analyze import command
 from experiments.commands.data.show import command as show_command
 from experiments.lock import hold
-from experiments.pipeline.analyze import pieces, scan
+from experiments.pipeline.analyze import keys, pieces, scan
 from experiments.pipeline.analyze.analyze import AnalyzeReport, analyze_dataset
 from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR
 from experiments.pipeline.spark.manifest import manifest_path, read_manifest
@@ -42,6 +42,7 @@ Analyze = Callable[..., AnalyzeReport]
 def in_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     """However small the data."""
     monkeypatch.setattr(scan, "SMALL", 0)
+    monkeypatch.setattr(keys, "SMALL", 0)
 
 
 @pytest.fixture
@@ -207,6 +208,7 @@ def test_a_file_that_changes_while_the_folder_is_opened(tmp_path: Path, monkeypa
         analyze_dataset(tmp_path, no_spark)
 
 
+@pytest.mark.usefixtures("in_spark")
 def test_keys_of_a_file_that_changes_meanwhile(tmp_path: Path, spark: SparkSession) -> None:
     """What was found out about a key counts for no other file."""
     pq.write_table(pa.table({"k": [1, 1, 2], "l": [1, 2, 3]}), tmp_path / "t.parquet")

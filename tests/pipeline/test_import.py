@@ -19,6 +19,7 @@ import pytest
 
 from executor import Session
 from experiments.cli import main
+from experiments.pipeline.analyze import keys
 from experiments.pipeline.analyze.analyze import analyze_dataset
 from experiments.pipeline.intake.request import ImportRequest, import_dataset
 from experiments.pipeline.intake.summary import summary_text
@@ -193,7 +194,7 @@ def test_an_interrupted_import_goes_on(importer, tmp_path):
     assert sorted(path.name for path in (folder / "_planscope").iterdir()) == ["manifests"]
 
 
-def test_an_analysis_of_what_was_imported_checks_no_key_again(importer, tmp_path):
+def test_an_analysis_of_what_was_imported_checks_no_key_again(importer, tmp_path, monkeypatch):
     """Sketches do not prove a key of two columns."""
     (tmp_path / "t.csv").write_text("a,b\n1,1\n1,2\n2,1\n2,1\n")
     (tmp_path / "keys.sql").write_text("create table t (a int, b int, primary key (a, b))")
@@ -203,6 +204,11 @@ def test_an_analysis_of_what_was_imported_checks_no_key_again(importer, tmp_path
     assert (table.keys, table.rows) == (1, 3)
     for path in ("constraints.json", "manifests/analyze.json"):
         (folder / "_planscope" / path).unlink()
+    (table,) = analyze_dataset(folder, lambda: pytest.fail("needs Spark")).tables
+    assert (table.keys, table.rows) == (1, 3), "few rows show it here"
+    for path in ("constraints.json", "manifests/analyze.json"):
+        (folder / "_planscope" / path).unlink()
+    monkeypatch.setattr(keys, "SMALL", 0)
     with pytest.raises(pytest.fail.Exception, match="needs Spark"):
         analyze_dataset(folder, lambda: pytest.fail("needs Spark"))
 

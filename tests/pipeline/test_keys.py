@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.pipeline.analyze import keys as module
-from experiments.pipeline.analyze.keys import count_against, declared, proved
+from experiments.pipeline.analyze.keys import count_against, declared, held_by_few, proved
 from experiments.pipeline.analyze.pieces import Sketches
 from experiments.pipeline.intake.keys import duplicates, orphans
 from experiments.pipeline.intake.raw import RawTable
@@ -97,6 +97,7 @@ def test_against_counting_every_value(
         assert count == (lost_rows if one.target else twice), one
         assert not one.target or not count or tuple(example) in shown
         assert not (proved(one, sketches) and count)
+        assert held_by_few(catalog, one) == (not count and "decimal" not in str(catalog.tables[one.table].columns[0].type)), one
     assert sum(count > 0 for count, _ in found.values()) >= len(kinds) - 1
 
 

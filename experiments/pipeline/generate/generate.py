@@ -27,9 +27,9 @@ _MARGIN = 1.2  # sizes are estimates
 def generate(recipe: Recipe, place: str | Path, start: Start, say: Say, by_hand: bool = True) -> Dataset:
     """Make the dataset in a folder or at a URI, go on with it, or leave it alone when it is there.
 
-    `start` gives the Spark session, and is called only when something has to be made. `by_hand`: the folder is the user's, who
-    can go on with an interrupted generation. Raises OutputError when the folder holds something else or has too little
-    space, CatalogError when a generator makes something else than it should, PipelineError.
+    `start` gives the Spark session, called only when something has to be made that is not small. `by_hand`: the folder is the
+    user's, who can go on with an interrupted generation. Raises OutputError when the folder holds something else or has too
+    little space, CatalogError when a generator makes something else than it should, PipelineError.
     """
     by_hand = by_hand and "://" not in str(place)
     others = ", ".join(f"{name} {value}" for name, value in recipe.settings.items())
@@ -46,11 +46,9 @@ def generate(recipe: Recipe, place: str | Path, start: Start, say: Say, by_hand:
 
 def _fill(recipe: Recipe, inside: Path, start: Start, say: Say) -> tuple[Facts, Files]:
     begun = time.perf_counter()
-    spark = start()
+    spark = None if recipe.small else start()
     started = time.perf_counter()
     say(f"{recipe.label}: generating")
-    if recipe.before is not None:
-        recipe.before(spark, inside, say)
     files = make_parts(spark, recipe, inside, say)
     rows = dict.fromkeys((part.table for part in recipe.parts), 0)
     for part in recipe.parts:
@@ -61,7 +59,9 @@ def _fill(recipe: Recipe, inside: Path, start: Start, say: Say) -> tuple[Facts, 
     (inside / SCHEMA_FILE).write_text(recipe.schema(inside, rows), encoding="utf-8")
     remember_orders(inside, orders, tables)
     files[SCHEMA_FILE] = file_facts(inside / SCHEMA_FILE)
-    seconds = {"session": round(started - begun, 3), "generate": round(time.perf_counter() - started, 3)}
+    seconds = {"generate": round(time.perf_counter() - started, 3)}
+    if spark is not None:
+        seconds["session"] = round(started - begun, 3)
     return {"rows": rows, "bytes": sum(facts["bytes"] for facts in files.values()), "seconds": seconds}, files
 
 

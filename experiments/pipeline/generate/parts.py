@@ -1,4 +1,4 @@
-"""Tables made in parts by Spark tasks. What is there already is only looked at.
+"""Tables made in parts by Spark tasks, or by this process where they are small. What is there already is only looked at.
 
 A table in one part is DIR/orders.parquet, in several DIR/orders/part-00000.parquet and so on. A file has its name once it
 is whole: it is written in a folder of its own task first, synced to the disk and renamed. So a task may be killed, or run
@@ -34,7 +34,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "File too large")
 
 
-def make_parts(spark: SparkSession, recipe: Recipe, folder: Path, say: Say) -> dict[str, dict[str, Any]]:
+def make_parts(spark: SparkSession | None, recipe: Recipe, folder: Path, say: Say) -> dict[str, dict[str, Any]]:
     """Have every part written that is missing; rows, bytes and checksum of each, by path. Raises PipelineError with what the
     recipe's `write` raises."""
     from experiments.pipeline.spark.tasks import run_tasks
@@ -42,6 +42,8 @@ def make_parts(spark: SparkSession, recipe: Recipe, folder: Path, say: Say) -> d
     there = sum((folder / part.path).exists() for part in recipe.parts)
     if there:
         say(f"{recipe.label}: {there} of {len(recipe.parts)} files are there already")
+    if recipe.before is not None:
+        recipe.before(spark, folder, say)
     tasks = []
     for part in sorted(recipe.parts, key=lambda part: -part.bytes):  # no task runs long after all others
         (folder / part.path).parent.mkdir(exist_ok=True)
@@ -52,7 +54,7 @@ def make_parts(spark: SparkSession, recipe: Recipe, folder: Path, say: Say) -> d
 
 
 def make_part(task: Task) -> dict[str, Any]:
-    """A Spark task: has the part written unless it is there and can be read; what there is to know of it."""
+    """A task: has the part written unless it is there and can be read; what there is to know of it."""
     path = Path(task["folder"], task["path"])
     try:
         facts = parquet_facts(path)

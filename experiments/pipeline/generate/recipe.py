@@ -14,6 +14,7 @@ from optimizer.dataset import read_declarations
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SMALL = 40e6  # bytes of files, as estimated, that this process writes sooner than Spark starts
 PART_BYTES = 128e6  # of a file, where nobody says how many there shall be
 MOST_PARTS = 99_999  # names with five digits sort like numbers
 Task = dict[str, Any]  # {"folder", "scale", "table", "number", "of", "path"}: a part to be written
@@ -38,7 +39,8 @@ class Part(NamedTuple):
 class Recipe:
     """One dataset to be made; `kind` and `scale` name it, and all else of its contents follows from `settings`, which are JSON.
 
-    `write`: module:function that writes a part, given the task and a path; `before` is called first. `orders`, by table: columns
+    `write`: module:function that writes a part, given the task and a path; `before` is called first, with no
+    session where the dataset is small. `orders`, by table: columns
     that its rows are sorted by, a key unless the table is in `unkeyed`. `rows`: how many a table must have, (least, most), given
     how many each has. `schema`: schema.sql, given the same and the folder. `beside`: bytes needed besides the files.
     """
@@ -51,7 +53,7 @@ class Recipe:
     schema: Callable[[Path, Mapping[str, int]], str]
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unkeyed: frozenset[str] = frozenset()
-    before: Callable[[SparkSession, Path, Say], None] | None = None
+    before: Callable[[SparkSession | None, Path, Say], None] | None = None
     beside: float = 0.0
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -64,6 +66,11 @@ class Recipe:
     @property
     def bytes(self) -> float:
         return sum(part.bytes for part in self.parts) + self.beside
+
+    @property
+    def small(self) -> bool:
+        """Whether this process makes it, without Spark."""
+        return sum(part.bytes for part in self.parts) <= SMALL
 
     @property
     def label(self) -> str:

@@ -1,6 +1,6 @@
 """TPC-DS: rows made by DuckDB's dsdgen in one task, written as Parquet by many.
 
-dsdgen of the DuckDB extension makes all 24 tables in one call, on one thread and with no means of making a part. So one Spark
+dsdgen of the DuckDB extension makes all 24 tables in one call, on one thread and with no means of making a part. So one
 task has it fill a database file in the dataset's folder, and then each task copies a range of a table's rows out of it. The
 database counts as a part: what was interrupted after it goes on with it. It is gone with the unfinished folder.
 """
@@ -58,7 +58,7 @@ def tpcds(scale: Decimal, parts: int | None = None) -> Recipe:
 
     orders = key_orders(DECLARATIONS / "schema.sql") | {name: order.split() for name, order in _ORDERS.items()}
 
-    def before(spark: SparkSession, folder: Path, say: Say) -> None:
+    def before(spark: SparkSession | None, folder: Path, say: Say) -> None:
         from experiments.pipeline.spark.tasks import run_tasks
 
         say(f"tpcds:{text}: dsdgen fills a database, on one core")

@@ -1,4 +1,4 @@
-"""TPC-H: files made by tpchgen-cli in many processes."""
+"""TPC-H: files made by tpchgen-cli, small ones in one run and others in many processes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ import sysconfig
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from experiments.pipeline.generate.parts import part_file
 from experiments.pipeline.generate.recipe import Part, Recipe, Task, key_orders, parts_of
+from experiments.pipeline.spark.publish import SCRATCH
+from experiments.pipeline.spark.session import Say
+from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.catalog.source import open_source
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DECLARATIONS = Path(__file__).parent.parent.parent / "workloads" / "tpch"
 _SIZES = {  # rows and bytes per scale factor, but for the two tables that are always the same
@@ -31,7 +40,7 @@ _SAFE_SUPPLIERS = 229  # from here on no part has the same supplier twice (workl
 
 def tpch(scale: Decimal, parts: int | None = None) -> Recipe:
     """`parts`: files of each table but the two tiny ones; None: by size."""
-    factor = float(scale)
+    factor, scale_text = float(scale), f"{scale.normalize():f}"  # 0.10 and 1e-1 are 0.1
     large = [part for name, (rows, size) in _SIZES.items() for part in parts_of(name, rows * factor, size * factor, parts)]
 
     def rows(made: Mapping[str, int]) -> dict[str, tuple[int, int]]:
@@ -41,15 +50,20 @@ def tpch(scale: Decimal, parts: int | None = None) -> Recipe:
             expected[name] = (round(count * factor) - slack, round(count * factor) + slack)
         return expected | {"lineitem": (made["orders"], 7 * made["orders"])}  # 1 to 7 lines an order
 
+    def before(spark: SparkSession | None, folder: Path, say: Say) -> None:
+        if spark is None and parts is None:
+            run_tasks(spark, make_tables, [{"name": "tpchgen-cli", "folder": str(folder), "scale": scale_text}], "tpchgen-cli")
+
     return Recipe(
         kind="tpch",
-        scale=f"{scale.normalize():f}",  # 0.10 and 1e-1 are 0.1
+        scale=scale_text,
         write=f"{__name__}:write_tpch",
         parts=[*large, *(Part(name, 0, 1, 5e3) for name in _FIXED_ROWS)],
         rows=rows,
         schema=_schema,
         orders=key_orders(DECLARATIONS / "schema.sql") | {"partsupp": ("ps_partkey",)},
         unkeyed=frozenset({"partsupp"}),
+        before=before,
         settings={} if parts is None else {"parts": parts},
     )
 
@@ -67,20 +81,35 @@ def _unique_pairs(folder: Path) -> bool:
     return bool(pairs.group_by(pairs.column_names).aggregate([]).num_rows == pairs.num_rows)
 
 
+def make_tables(task: Task) -> dict[str, Any]:
+    """All tables in one run, a file each: a run takes most of a second before its first row. Raises CatalogError, OutputError."""
+    folder, tables = Path(task["folder"]), [*_SIZES, *_FIXED_ROWS]
+    if any(not (folder / f"{table}.parquet").exists() for table in tables):
+        with TemporaryDirectory(prefix=SCRATCH, dir=folder, ignore_cleanup_errors=True) as scratch:
+            _run("the tables", task["scale"], Path(scratch), [], [Path(scratch, f"{table}.parquet") for table in tables])
+            for table in tables:
+                with part_file({"folder": task["folder"], "path": f"{table}.parquet"}) as target:
+                    Path(scratch, target.name).rename(target)
+    return {}
+
+
 def write_tpch(task: Task, target: Path) -> None:
-    """Raises CatalogError when tpchgen-cli fails."""
+    """One table or a part of it. Raises CatalogError when tpchgen-cli fails."""
     folder, table = target.parent, task["table"]
-    command = [generator(), "parquet", "--quiet", "--num-threads", "1", "--scale-factor", task["scale"], "--tables", table]
-    command += ["--output-dir", str(folder)]
-    written = folder / f"{table}.parquet"
+    chosen, written = ["--tables", table], folder / f"{table}.parquet"
     if task["of"] > 1:
-        command += ["--parts", str(task["of"]), "--part", str(task["number"] + 1)]
+        chosen += ["--parts", str(task["of"]), "--part", str(task["number"] + 1)]
         written = folder / table / f"{table}.{task['number'] + 1}.parquet"
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    if done.returncode or not written.exists():
-        said = "\n".join(done.stderr.decode(errors="replace").strip().splitlines()[-3:]) or f"exit code {done.returncode}"
-        raise CatalogError(f"tpchgen-cli could not make {task['path']} of tpch:{task['scale']}: {said}")
+    _run(task["path"], task["scale"], folder, chosen, [written])
     written.rename(target)
+
+
+def _run(what: str, scale: str, folder: Path, chosen: list[str], wanted: list[Path]) -> None:
+    command = [generator(), "parquet", "--quiet", "--num-threads", "1", "--scale-factor", scale, "--output-dir", str(folder)]
+    done = subprocess.run([*command, *chosen], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    if done.returncode or not all(file.exists() for file in wanted):
+        said = "\n".join(done.stderr.decode(errors="replace").strip().splitlines()[-3:]) or f"exit code {done.returncode}"
+        raise CatalogError(f"tpchgen-cli could not make {what} of tpch:{scale}: {said}")
 
 
 def generator() -> str:

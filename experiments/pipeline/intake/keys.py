@@ -9,16 +9,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 
-import pyarrow as pa
 import pyarrow.dataset as ds
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from experiments.pipeline.intake.declared import Declared, reference_text
-from experiments.pipeline.intake.opened import SMALL
 from experiments.pipeline.intake.raw import RawTable
 from experiments.pipeline.spark.errors import translated
-from experiments.pipeline.spark.keys import dangling, repeated, with_values
+from experiments.pipeline.spark.keys import SMALL, dangling, none_breaks, repeated, with_values
 from experiments.pipeline.spark.paths import reader, to_read
 from experiments.pipeline.spark.session import Say
 from optimizer.errors import many
@@ -79,21 +77,14 @@ def _told(table: RawTable, rows: DataFrame) -> str:
 
 def _is_kept(*sides: tuple[RawTable, Sequence[str]]) -> bool:
     """Whether a key, or a foreign key of the first side to the second, holds as this process sees sooner than Spark would: where
-    the parts are small, and their values equal only if they are the same. False proves nothing."""
+    the parts are small. False proves nothing."""
     small = sum(path.stat().st_size for table, _ in sides for path in table.paths) <= SMALL
     if not small or any(table.removed.exists() for table, _ in sides):
         return False
     good = ds.field("reason").is_null()
     read = [ds.dataset(list(map(str, table.paths))).to_table(table.places(key), filter=good) for table, key in sides]
     found = [rows.rename_columns(_key_names(rows.column_names)) for rows in read]
-    types, t = found[0].schema.types, pa.types
-    plain = (t.is_integer, t.is_string, t.is_date, t.is_timestamp)
-    if types != found[-1].schema.types or not all(any(test(type) for test in plain) for type in types):
-        return False
-    rows = found[0].drop_null()
-    if len(sides) == 1:
-        return bool(rows.group_by(rows.column_names).aggregate([]).num_rows == rows.num_rows)
-    return bool(rows.join(found[1], rows.column_names, join_type="left anti").num_rows == 0)
+    return none_breaks(found[0].drop_null(), *found[1:])
 
 
 def _key_names(key: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from executor.spark.waiting import is_remote, waited
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks, translated
 from experiments.pipeline.spark.session import Say, unheard
-from experiments.pipeline.spark.worker import run_one
+from experiments.pipeline.spark.worker import outcome, run_one
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -29,9 +29,10 @@ _SLOTS_ELSEWHERE = 16
 
 
 def run_tasks(
-    spark: SparkSession, function: Callable[[Any], Result], tasks: Sequence[Task], what: str, say: Say = unheard
+    spark: SparkSession | None, function: Callable[[Any], Result], tasks: Sequence[Task], what: str, say: Say = unheard
 ) -> list[Result]:
     """`function` of each task, a Spark task each, in the order of `tasks`. `what` describes the job in Spark's UI and to `say`.
+    Without a session this process does them, one after the other: what is small is done before Spark has started.
 
     `function` is found again by its name on the workers, so it stands at the top of an importable module; tasks and results
     are JSON objects. It may run twice for one task, when the process it ran in died: what it writes has to bear that.
@@ -39,15 +40,24 @@ def run_tasks(
     When tasks raise, PipelineError names the first one, with the message of a PlanscopeError kept as it is; the others run to
     their ends. A task whose process dies each time that Spark tries ends all. Ctrl-C cancels what still runs.
     """
-    from pyspark.sql.functions import udf
-
     if not tasks:
         return []
     name, module = function.__qualname__, function.__module__
     assert "." not in name and module != "__main__", f"{module}.{name} cannot be imported by its name on a worker"
+    call, texts = f"{module}:{name}", [json.dumps(task) for task in tasks]
+    found = [outcome(call, text) for text in texts] if spark is None else _outcomes(spark, call, texts, tasks, what, say)
+    outcomes = list(map(json.loads, found))
+    for position, each in enumerate(outcomes):
+        if "error" in each:
+            raise PipelineError(f"{_which(position, tasks)}: {each['error']}")
+    return [each["result"] for each in outcomes]
+
+
+def _outcomes(spark: SparkSession, name: str, texts: Sequence[str], tasks: Sequence[Task], what: str, say: Say) -> list[str]:
+    from pyspark.sql.functions import udf
+
     # neither Arrow nor pandas: it is one short row a task; and not deterministic, or Spark might call it twice
-    run = partial(run_one, name=f"{module}:{name}", tasks=[json.dumps(task) for task in tasks])
-    call = udf(run, "string", useArrow=False).asNondeterministic()("id").alias("outcome")
+    call = udf(partial(run_one, name=name, tasks=texts), "string", useArrow=False).asNondeterministic()("id").alias("outcome")
     try:
         rows = waited(spark, spark.range(0, len(tasks), 1, len(tasks)).select("id", call).collect, what, say)
     except Exception as error:
@@ -55,11 +65,7 @@ def run_tasks(
             raise
         found = re.search(r"Task (\d+) in stage", str(error))  # that Spark gave up on
         raise PipelineError(f"{_which(int(found[1]) if found else 0, tasks)}: {explain(error)}") from error
-    outcomes = {int(row["id"]): json.loads(row["outcome"]) for row in rows}
-    for position, outcome in sorted(outcomes.items()):
-        if "error" in outcome:
-            raise PipelineError(f"{_which(position, tasks)}: {outcome['error']}")
-    return [outcomes[position]["result"] for position in range(len(tasks))]
+    return [row["outcome"] for row in sorted(rows, key=lambda row: int(row["id"]))]
 
 
 def rows_of_tasks(spark: SparkSession, count: int, rows_of: Callable[[int], pa.StructArray], row: pa.StructType) -> DataFrame:

@@ -109,6 +109,7 @@ def test_any_width_of_a_type_fits(tmp_path: Path, type: str) -> None:
         ("create table t (c text primary key)", r"t\.c is declared NOT NULL, but holds 1 NULLs in t\.parquet"),
         ("create table t (a int references v)", r'refers to table "v", which has no files'),
         ("create table t (a int references u (z))", r'declares column "z" of table u'),
+        ("create table t (a int, b int, unique (a, b, A))", r"a constraint of table t names a column twice: a, b, A"),
         ("create table t (a int, primary key (z))", r'a constraint of table t names "z", which is not a column of it'),
         ("create table t (a int); create table T (a int)", r'table "T" is declared twice'),
         ("create table t (a int, A int)", r'column "A" of table t is declared twice'),
