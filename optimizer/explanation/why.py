@@ -91,8 +91,9 @@ class Why:
         if order is not None and not isinstance(order, str):
             try:
                 order = read_join_order(show_join_order(order))  # which no plan that scans a table twice has
-                tree = collect_join_graphs(self._query.stages[-1].tree, lambda region: True)
-                place_order(order, tree, self._search.context.settings.cross_products)
+                cross = self._search.context.settings.cross_products
+                tree = collect_join_graphs(self._query.stages[-1].tree, lambda region: True, cross)
+                place_order(order, tree, cross)
             except OrderRefused as error:
                 return self._absent(where, _refused(error))
             except SettingsError:

@@ -30,15 +30,16 @@ from optimizer.joins.region import JoinRegion
 _Inner: TypeAlias = tuple[list[Node], list[Scalar]]  # what a region of inner joins joins, and its conjuncts
 
 
-def collect_join_graphs(root: Tree, mixed: Callable[[JoinRegion], bool]) -> Tree:
+def collect_join_graphs(root: Tree, mixed: Callable[[JoinRegion], bool], cross: bool = False) -> Tree:
     """The tree with every maximal region of reorderable joins as one operator. Iterative.
 
     `mixed`: whether a region of several kinds is to be ordered as a whole; if not, its inner joins are, below its left joins.
+    `cross`: regions of several kinds have all cross products.
     """
     refused: list[JoinRegion] = []
-    regions = _mixed_regions(root, mixed, refused)
+    regions = _mixed_regions(root, mixed, cross, refused)
     if refused and (above := left_joins_above(root)) is not root:
-        return collect_join_graphs(above, mixed)
+        return collect_join_graphs(above, mixed, cross)
     kept, inner_regions = _kept(root, regions)
     built: dict[int, Node] = {}
     for node in postorder(root):
@@ -105,7 +106,9 @@ def _above(tree: Tree) -> Tree:
     return result
 
 
-def _mixed_regions(root: Tree, mixed: Callable[[JoinRegion], bool], refused: list[JoinRegion]) -> dict[int, JoinRegion]:
+def _mixed_regions(
+    root: Tree, mixed: Callable[[JoinRegion], bool], cross: bool, refused: list[JoinRegion]
+) -> dict[int, JoinRegion]:
     """Maximal regions of joins that are not all inner, by their topmost join, as far as `mixed` takes them; `refused` gets the
     others."""
     found: dict[int, JoinRegion] = {}
@@ -117,7 +120,7 @@ def _mixed_regions(root: Tree, mixed: Callable[[JoinRegion], bool], refused: lis
             continue
         below = _below_inner_joins(node)
         if below is None:
-            region = JoinRegion(node)
+            region = JoinRegion(node, cross)
             if len(region.leaves) > 2 and not region.inner_only:
                 if mixed(region):
                     found[id(node)] = region

@@ -8,12 +8,14 @@ Guards  a join with a volatile conjunct is a leaf with all that is below it, or,
         may raise wait for all relations that were below it, whose other operators are then tested before them or with them,
         where those that cannot raise come first; so they see no row they did not see before. A second one would be tested on
         rows that the first had removed
-Cross   inner joins without a conjunct over both inputs get an edge that is always TRUE between a relation of each, unless
-        other conjuncts of the same inner joins connect them. A conjunct over one input waits for all of the other
+Cross   where conjuncts leave a group of inner joins unconnected, or cross products are asked for, every two relations that come
+        from two of its inputs get an edge that is always TRUE, unless a conjunct links them: so the order in which a query
+        names them decides nothing. A conjunct over one input waits for all of the other
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -61,8 +63,8 @@ class _JoinNode:
     block: int
 
 
-def operators_of(root: Tree) -> OperatorsOfTree:
-    """Leaves in the order of the text and operators of the region at a join. Iterative."""
+def operators_of(root: Tree, cross: bool = False) -> OperatorsOfTree:
+    """Leaves in the order of the text and operators of the region at a join. `cross`: with all cross products. Iterative."""
     assert isinstance(root.op, Join), f"the root of a region is a join, not {root.op.name}"
     blocks = _blocks(root)
     leaves: list[Node] = []
@@ -86,7 +88,7 @@ def operators_of(root: Tree) -> OperatorsOfTree:
             joins.append(_JoinNode(kind, predicate, first[0], second[0], first[1], second[1], blocks[id(node)]))
             done.append((first[0] | second[0], first[1] if kind.left_only else first[1] | second[1]))
     columns = tuple(leaf.columns for leaf in leaves)
-    return OperatorsOfTree(tuple(leaves), columns, tuple(_operators(joins, columns)))
+    return OperatorsOfTree(tuple(leaves), columns, tuple(_operators(joins, columns, cross)))
 
 
 def _blocks(root: Tree) -> dict[int, int]:
@@ -114,11 +116,11 @@ def _blocks(root: Tree) -> dict[int, int]:
     return found
 
 
-def _operators(joins: Sequence[_JoinNode], columns: Sequence[ColumnSet]) -> list[RegionOperator]:
+def _operators(joins: Sequence[_JoinNode], columns: Sequence[ColumnSet], cross: bool) -> list[RegionOperator]:
     home = {column: 1 << i for i, own in enumerate(columns) for column in column_ids(own)}
     operators = []
-    crossing = _cross_edges(joins, home)
-    for join, crosses in zip(joins, crossing, strict=True):
+    linked, unconnected = _linked(joins, home)
+    for join in joins:
         both = join.left | join.right
         if join.kind is not JoinKind.INNER or any(s.volatile for s in join.predicate):
             reads = _relations(join.predicate, home)
@@ -132,8 +134,11 @@ def _operators(joins: Sequence[_JoinNode], columns: Sequence[ColumnSet]) -> list
             reads = _relations((conjunct,), home)
             needs = both if conjunct.raises else reads
             operators.append(RegionOperator(TreeOperator(JoinKind.INNER, join.left, join.right, needs), (conjunct,), reads))
-        if crosses:
-            operators.append(RegionOperator(TreeOperator(JoinKind.INNER, join.left, join.right, crosses), (), crosses))
+        if cross or join.block in unconnected:
+            for left, right in itertools.product(bits(join.visible_left), bits(join.visible_right)):
+                if left | right not in linked:
+                    edge = TreeOperator(JoinKind.INNER, join.left, join.right, left | right)
+                    operators.append(RegionOperator(edge, (), left | right))
     return operators
 
 
@@ -152,12 +157,9 @@ def _relations(predicate: Predicate, home: dict[int, Relations]) -> Relations:
     return union(home.get(column, 0) for conjunct in predicate for column in column_ids(conjunct.columns))
 
 
-def _cross_edges(joins: Sequence[_JoinNode], home: dict[int, Relations]) -> list[Relations]:
-    """For each join the two relations that an edge without a predicate has to connect, or 0.
-
-    Within a block of inner joins, its inputs are connected by conjuncts over two of them that wait for no third, then, lower
-    joins first, by what a join itself tests, and by an edge where that is nothing.
-    """
+def _linked(joins: Sequence[_JoinNode], home: dict[int, Relations]) -> tuple[set[Relations], set[int]]:
+    """The pairs of relations that a conjunct of inner joins links which waits for no third; and the blocks of inner joins whose
+    inputs are not all connected by these and by what a join itself tests."""
     inputs: dict[tuple[int, Relations], Relations] = {}  # of a block: a relation -> the one that stands for its input
     parent: dict[tuple[int, Relations], Relations] = {}  # union-find
 
@@ -173,24 +175,22 @@ def _cross_edges(joins: Sequence[_JoinNode], home: dict[int, Relations]) -> list
             for bit in bits(side):
                 inputs.setdefault((join.block, bit), visible & -visible)
     parent = {(block, at): at for (block, _), at in inputs.items()}
+    linked: set[Relations] = set()
     for join in inner:
         for conjunct in join.predicate:
             reads = _relations((conjunct,), home)
             touched = {inputs[join.block, bit] for bit in bits(reads)}
             waits = conjunct.raises or conjunct.volatile or not (reads & join.left and reads & join.right)
             if len(touched) == 2 and not waits:
+                linked.add(reads)
                 one, other = (find(join.block, bit) for bit in sorted(touched))
                 parent[join.block, other] = one
-    edges = []
-    for join in joins:
-        edge = 0
-        if join.block >= 0:
-            left, right = join.visible_left & -join.visible_left, join.visible_right & -join.visible_right
-            one, other = find(join.block, left), find(join.block, right)
-            if one != other:
-                parent[join.block, other] = one
-                each = (_relations((conjunct,), home) for conjunct in join.predicate)
-                if not any(r & join.left and r & join.right for r in each):
-                    edge = left | right
-        edges.append(edge)
-    return edges
+    unconnected: set[int] = set()
+    for join in inner:
+        one, other = (find(join.block, side & -side) for side in (join.visible_left, join.visible_right))
+        if one != other:
+            parent[join.block, other] = one
+            each = (_relations((conjunct,), home) for conjunct in join.predicate)
+            if not any(r & join.left and r & join.right for r in each):
+                unconnected.add(join.block)
+    return linked, unconnected

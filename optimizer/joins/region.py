@@ -60,9 +60,9 @@ class _Made(NamedTuple):
 class JoinRegion:
     """Vertex i is `leaves[i]`, with `columns[i]`. `operators[k]` has the TES and rules `edges[k]`."""
 
-    def __init__(self, tree: Tree) -> None:
-        """The maximal region at a join; its leaves are trees or memo groups."""
-        self.leaves, self.columns, self.operators = operators_of(tree)
+    def __init__(self, tree: Tree, cross: bool = False) -> None:
+        """The maximal region at a join; its leaves are trees or memo groups. `cross`: with all cross products."""
+        self.leaves, self.columns, self.operators = operators_of(tree, cross)
         self.edges: tuple[Edge, ...] = tuple(detect([o.operator for o in self.operators]))
         self.inner_only = all(o.operator.kind is JoinKind.INNER for o in self.operators)
         n = len(self.leaves)

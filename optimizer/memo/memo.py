@@ -318,7 +318,8 @@ class Memo:
         return goal
 
     def merge(self, a: int, b: int, because: str) -> int:
-        """Make two groups one and return its id (the older one's, whose properties and statistics stay).
+        """Make two groups one and return its id (the older one's, whose properties and statistics stay; it
+        reads the outer columns of both).
 
         Goals of the group that goes are dropped, and what its expressions and their parents were costed at; a search that
         has costed goals already has to cost them anew.
@@ -336,6 +337,10 @@ class Memo:
                 self.trace.emit("merge", gone=gone.id, into=keep.id, because=because)
             self.grown.append(keep.id)
             keep.lower = min(keep.lower, gone.lower)
+            if gone.outer & ~keep.outer:  # a form that lost an outer column is equal to one that reads it: a plan may have either
+                keep.outer |= gone.outer
+                keep.binders = tuple(sorted({**dict(gone.binders), **dict(keep.binders)}.items()))
+                keep.leaf = None
             keep.offers = tuple(dict.fromkeys((*keep.offers, *gone.offers)))
             keep.region = keep.region or gone.region
             keep.explored = keep.explored and gone.explored

@@ -24,7 +24,7 @@ from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import TraitSet
-from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra.trees import Tree, postorder
 from optimizer.cost.joins import JoinCosts
 from optimizer.errors import SettingsError
 from optimizer.figures import Figures
@@ -105,12 +105,13 @@ class Regions(OfSearch):
         where the join order asked for is none of the query's."""
         if self._order is not None and not self._bit:
             raise SettingsError("join_order needs the rule partition_joins, which is off")
-        collected = collect_join_graphs(tree, self._takes) if self._bit else tree
-        if not self._bit and not self.search.context.settings.cross_products and _crosses(tree):
+        cross = self.search.context.settings.cross_products
+        collected = collect_join_graphs(tree, self._takes, cross) if self._bit else tree
+        if not self._bit and not cross and _crosses(tree):
             self.search.counters.narrow("cross products stay where they are without cross_products=true")
         if self._order is not None:
             context = self.search.context
-            placed = place_order(self._order, collected, context.settings.cross_products)
+            placed = place_order(self._order, collected, cross)
             self.search.context = context._replace(forced=placed)
         return collected
 
@@ -374,13 +375,11 @@ def region_of(search: SearchContext, graph: LogicalExpr) -> InnerRegion:
 
 
 def _crosses(tree: Tree) -> bool:
-    """Whether a cross product is next to another inner join: no rule regroups the two."""
+    """Whether a cross product is next to another join: no rule regroups the two."""
     if not tree.flags & CROSS_PRODUCT:
         return False
-    inner = [node for node in postorder(tree) if isinstance(node, Tree) and _is_inner(node)]
-    pairs = [(node, below) for node in inner for below in node.inputs if _is_inner(below)]
-    return any(isinstance(node.op, Join) and not node.op.predicate for pair in pairs for node in pair if isinstance(node, Tree))
-
-
-def _is_inner(node: Node) -> bool:
-    return isinstance(node, Tree) and isinstance(node.op, Join) and node.op.kind is JoinKind.INNER
+    joins = [(node.op, node) for node in postorder(tree) if isinstance(node, Tree) and isinstance(node.op, Join)]
+    pairs = [
+        (op, below.op) for op, node in joins for below in node.inputs if isinstance(below, Tree) and isinstance(below.op, Join)
+    ]
+    return any(op.kind is JoinKind.INNER and not op.predicate for pair in pairs for op in pair)

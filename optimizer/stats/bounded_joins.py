@@ -109,11 +109,19 @@ class InnerJoin:
 
     def _span(self, rows: float, fixed: set[int], waiting: list[int]) -> float:
         while waiting:
-            factor, best = min((self._repeated(i, fixed), i) for i in waiting)
+            factors = {i: self._repeated(i, fixed) for i in waiting}
+            factor = min(factors.values())
+            equal = [i for i in waiting if factors[i] == factor]
+            best = equal[0] if len(equal) == 1 else min(equal, key=lambda i: (self._next(i, fixed, waiting), i))
             rows *= factor
             fixed |= {k for k, _ in self._touched[best]}
             waiting.remove(best)
         return rows
+
+    def _next(self, number: int, fixed: set[int], waiting: list[int]) -> float:
+        """The least factor after a relation, where several come at the same."""
+        fixed = fixed | {k for k, _ in self._touched[number]}
+        return min((self._repeated(i, fixed) for i in waiting if i != number), default=1.0)
 
     def _repeated(self, number: int, fixed: set[int]) -> float:
         columns = union(own for k, own in self._touched[number] if k in fixed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -178,3 +179,17 @@ def test_stages_say_what_was_done_and_why(method: str, sql: str, chain: Catalog)
     assert f"free columns: {free}" in titles[0] and SAID[method][sql] in titles[0], titles
     assert "apply" in stages["subqueries"].text
     assert ("apply" in stages["decorrelate"].text) == SAID[method][sql].startswith("stays"), stages["decorrelate"].text
+
+
+@pytest.mark.parametrize("settings", [{"cost_model": "c_out"}, {"budget_mexprs": 1}, {"budget_mexprs": 40}, {}], ids=str)
+def test_a_form_that_lost_an_outer_column_may_be_planned_as_one_that_reads_it(settings: dict[str, Any]) -> None:
+    """Unnested, nothing is left of what EXISTS selects; what is kept for each row still reads it, and gets it."""
+    tables = {
+        "t": pa.table({"a": pa.array([1, 2, None], pa.int32()), "b": pa.array([1, None, 2], pa.int32())}),
+        "u": pa.table({"a": pa.array([1, 2], pa.int32()), "i": pa.array([1, 3], pa.int32())}),
+    }
+    session = Session(tables, {"decorrelate": "cost", **settings})
+    none = "select a from t where not exists (select 1 from t x where exists (select x.a // t.a from u, t z))"
+    assert session.sql(none).table.num_rows == 0
+    anti = "select exists (select t.a from t x anti join t y on exists (select y.a // x.a from u, t z)) found from t"
+    assert session.sql(anti).table.to_pydict() == {"found": [False] * 3}

@@ -25,7 +25,7 @@ def test_the_tour_tells_all_of_it(tmp_path, tpch, capfd):
     assert places == sorted(places)
     assert "It was in the cache already" in out
     steps = re.findall(r"^ +(start of Spark|generate|analyze) +[\d.]+ s$", out, re.MULTILINE)
-    assert steps == ["start of Spark", "generate", "analyze"]
+    assert steps[-2:] == ["generate", "analyze"]
     assert "every mode found a plan of the same cost" in out
     assert "q-error" in out and "rows)" in out
     for name in ("memo.svg", "plan.svg"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from random import Random
 
@@ -15,7 +16,7 @@ from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import Call, Literal, Scalar
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.joins import reorderability
-from optimizer.joins.graph import Relations, subsets
+from optimizer.joins.graph import Relations, subsets, union_over
 from optimizer.joins.region import JoinRegion, RegionJoin
 from optimizer.joins.reorderability import Condition, Rejects
 from tests.conftest import quick_and_slow
@@ -262,9 +263,27 @@ def test_cross_product_only_where_nothing_connects() -> None:
     # C's conjunct needs A and B together
     region = JoinRegion(join(INNER, join(INNER, scan(0), scan(1)), scan(2), compare("=", coalesced(0, 1), x(2))))
     assert region.joins(0b001, 0b010) == RegionJoin(Join(INNER, ()), ())
-    # two parts: the lowest relations of both
+    # two parts: any two relations of them
     tree = join(INNER, join(INNER, scan(0), scan(1), equal(0, 1)), join(INNER, scan(2), scan(3), equal(2, 3)))
-    assert JoinRegion(tree).graph.edges() == [(0, 1), (0, 2), (2, 3)]
+    assert JoinRegion(tree).graph.edges() == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+
+
+def test_products_do_not_depend_on_the_order_they_are_written_in() -> None:
+    """Nor does an outer join or a semi-join above them change which there are."""
+    for kind in (LEFT, SEMI):
+        found = []
+        for a, b, c in itertools.permutations(range(3)):
+            products = join(INNER, join(INNER, scan(a), scan(b)), scan(c))
+            region = JoinRegion(join(kind, products, scan(3), equal(0, 3)))
+            found.append({union_over(s, region.columns) for s in range(1, 16) if region.buildable(s)})
+        assert len(found[0]) == 12 and all(sets == found[0] for sets in found)
+
+
+def test_all_cross_products() -> None:
+    tree = join(LEFT, join(INNER, join(INNER, scan(0), scan(1), equal(0, 1)), scan(2), equal(1, 2)), scan(3), equal(1, 3))
+    assert not JoinRegion(tree).buildable(0b101) and JoinRegion(tree, cross=True).buildable(0b101)
+    assert not JoinRegion(tree, cross=True).buildable(0b1101), "the left join needs what it reads"
+    check_rows(tree, JoinRegion(tree, cross=True), valid_splits(JoinRegion(tree, cross=True)), Random(5), 20)
 
 
 def test_a_conjunct_that_waits_connects_nothing() -> None:
@@ -273,7 +292,7 @@ def test_a_conjunct_that_waits_connects_nothing() -> None:
     tree = join(INNER, join(INNER, scan(0), scan(1)), join(FULL, scan(2), scan(3), equal(2, 3)), equal(0, 1), wide)
     region = JoinRegion(tree)
     assert region.joins(0b0001, 0b0010) == RegionJoin(Join(INNER, ()), ())
-    assert region.partitions(0b1111) == [0b0011]
+    assert region.partitions(0b1111) == [0b0001, 0b0011, 0b1101]
     check_rows(tree, region, valid_splits(region), Random(3), 20)
 
 

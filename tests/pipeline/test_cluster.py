@@ -114,7 +114,7 @@ def kill_in_the_middle(running: Cluster, process: subprocess.Popen[str], out: Pa
 
 def test_a_master_without_workers_is_said(tmp_path: Path) -> None:
     with cluster(tmp_path, workers=0) as running:
-        arguments = ["data", "generate", "tpch", "--scale", "0.01", "-o", str(tmp_path / "out"), "--master", running.url]
+        arguments = ["data", "generate", "tpch", "--scale", "0.2", "-o", str(tmp_path / "out"), "--master", running.url]
         code = (
             "import experiments.pipeline.spark.session as session, experiments.cli, sys\n"
             "session._WORKER_SECONDS = 3\n"
@@ -128,7 +128,7 @@ def test_a_master_without_workers_is_said(tmp_path: Path) -> None:
 
 def test_a_master_that_is_not_there_is_said(tmp_path: Path) -> None:
     url = f"spark://{LOOPBACK}:{free_port()}"
-    arguments = ["data", "generate", "tpch", "--scale", "0.01", "-o", str(tmp_path / "out"), "--master", url]
+    arguments = ["data", "generate", "tpch", "--scale", "0.2", "-o", str(tmp_path / "out"), "--master", url]
     done = subprocess.run([sys.executable, "-m", "experiments", *arguments], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 2
     assert f"error: cannot reach {url}" in done.stderr

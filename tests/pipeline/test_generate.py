@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments.cli import main
-from experiments.pipeline.generate import recipe as recipe_module
 from experiments.pipeline.generate import tpch as tpch_module
 from experiments.pipeline.generate.generate import generate
 from experiments.pipeline.generate.kinds import recipe
@@ -56,9 +55,7 @@ def files_of(folder: Path) -> dict[str, int]:
 @pytest.fixture(scope="module")
 def split(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """TPC-H at 0.001 in two files a table: fourteen runs of tpchgen-cli, of a second each, in Spark's tasks."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recipe_module, "SMALL", 0)
-        return generate(recipe("tpch", TINY, 2), tmp_path_factory.mktemp("split") / "data", lambda: spark, silent)
+    return generate(recipe("tpch", TINY, 2), tmp_path_factory.mktemp("split") / "data", lambda: spark, silent)
 
 
 def check_keys(catalog: Catalog, connection: duckdb.DuckDBPyConnection) -> int:
@@ -237,6 +234,8 @@ def test_a_generator_that_fails(
     monkeypatch.setattr(tpch_module, "generator", lambda: str(program))
     with pytest.raises(error, match=message):
         make_part(part(tmp_path, "tpch", "orders"))
+    with pytest.raises(error, match=message.replace(r"orders\.parquet", "the tables")):
+        tpch_module.make_tables({"folder": str(tmp_path), "scale": "0.001"})
     assert [path.name for path in tmp_path.iterdir()] == ["tpchgen-cli"], "nothing half-written remains"
 
 
@@ -291,10 +290,10 @@ def test_permutations() -> None:
     assert list(permuted(np.array([7], np.uint64), 1000, "a")) == [permuted(np.arange(1000, dtype=np.uint64), 1000, "a")[7]]
 
 
-def test_rows_of_join_graphs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By Spark and, as they are few, without it."""
+def test_rows_of_join_graphs(spark: SparkSession, tmp_path: Path) -> None:
+    """In parts by Spark and, as they are few, at once without it."""
     wanted = recipe("joingraph", Decimal("0.001"), 2, ["cycle/5"])
-    made = generate(wanted, tmp_path / "data", no_spark, silent)
+    made = generate(wanted, tmp_path / "data", lambda: spark, silent)
     catalog = open_dataset(Path(made.place))
     expected = {table.name: table for table in graph_tables(join_graph("cycle/5"), 0.001)}
     assert set(catalog.tables) == set(expected)
@@ -305,10 +304,11 @@ def test_rows_of_join_graphs(spark: SparkSession, tmp_path: Path, monkeypatch: p
         assert table.keys == expected[name].keys
         for column, stats in expected[name].stats.columns.items():
             assert connection.sql(f"select count(distinct {column}) from {name}").fetchone() == (stats.ndv,)
-    monkeypatch.setattr(recipe_module, "SMALL", 0)
-    again = generate(wanted, tmp_path / "again", lambda: spark, silent)
-    for path in files_of(Path(made.place)):
-        assert (Path(made.place) / path).read_bytes() == (Path(again.place) / path).read_bytes()
+    at_once = generate(recipe("joingraph", Decimal("0.001"), None, ["cycle/5"]), tmp_path / "again", no_spark, silent)
+    assert "session" not in at_once.counts["seconds"]
+    for name, table in open_dataset(Path(at_once.place)).tables.items():
+        rows = [ds.dataset([str(file) for file in files]).to_table() for files in (table.files, catalog.tables[name].files)]
+        assert rows[0].equals(rows[1])
 
 
 @pytest.mark.slow

@@ -70,21 +70,28 @@ def make_part(task: Task) -> dict[str, Any]:
 def part_file(task: Task) -> Iterator[Path]:
     """A name to write the part to, alone in a folder; when the block ends well the file takes its place.
 
-    Raises OutputError when the disk is full, whichever way the writer says so; nothing remains then.
+    Raises OutputError when the disk is full; nothing remains then.
     """
     inside = Path(task["folder"])
     if not inside.is_dir():
         raise OutputError(f"a worker does not see {inside}: the folder must be one that this machine and all workers share")
+    with scratch(task["path"], inside) as alone:
+        target = alone / Path(task["path"]).name
+        yield target
+        with target.open("rb") as file:
+            os.fsync(file.fileno())
+        os.replace(target, inside / task["path"])
+
+
+@contextmanager
+def scratch(what: str, inside: Path) -> Iterator[Path]:
+    """A folder to write `what` in, gone at the end. Raises OutputError when the disk is full, whichever way a writer says so."""
     try:
-        with TemporaryDirectory(prefix=SCRATCH, dir=inside, ignore_cleanup_errors=True) as scratch:
-            target = Path(scratch, Path(task["path"]).name)
-            yield target
-            with target.open("rb") as file:
-                os.fsync(file.fileno())
-            os.replace(target, inside / task["path"])
+        with TemporaryDirectory(prefix=SCRATCH, dir=inside, ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
     except Exception as error:
         if getattr(error, "errno", None) in _FULL or any(text in str(error) for text in _FULL_TEXTS):
-            raise OutputError(f"no space left for {task['path']} in {inside.parent.parent}: make space") from error
+            raise OutputError(f"no space left for {what} in {inside.parent.parent}: make space") from error
         raise
 
 

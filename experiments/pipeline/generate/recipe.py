@@ -69,8 +69,8 @@ class Recipe:
 
     @property
     def small(self) -> bool:
-        """Whether this process makes it, without Spark."""
-        return sum(part.bytes for part in self.parts) <= SMALL
+        """Whether this process makes it, without Spark, whatever the master: it is small, and nobody asked for parts."""
+        return "parts" not in self.settings and sum(part.bytes for part in self.parts) <= SMALL
 
     @property
     def label(self) -> str:

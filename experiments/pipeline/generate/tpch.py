@@ -8,14 +8,12 @@ import sysconfig
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from experiments.pipeline.generate.parts import part_file
+from experiments.pipeline.generate.parts import part_file, scratch
 from experiments.pipeline.generate.recipe import Part, Recipe, Task, key_orders, parts_of
-from experiments.pipeline.spark.publish import SCRATCH
 from experiments.pipeline.spark.session import Say
 from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.catalog.source import open_source
@@ -51,7 +49,7 @@ def tpch(scale: Decimal, parts: int | None = None) -> Recipe:
         return expected | {"lineitem": (made["orders"], 7 * made["orders"])}  # 1 to 7 lines an order
 
     def before(spark: SparkSession | None, folder: Path, say: Say) -> None:
-        if spark is None and parts is None:
+        if spark is None:
             run_tasks(spark, make_tables, [{"name": "tpchgen-cli", "folder": str(folder), "scale": scale_text}], "tpchgen-cli")
 
     return Recipe(
@@ -85,11 +83,11 @@ def make_tables(task: Task) -> dict[str, Any]:
     """All tables in one run, a file each: a run takes most of a second before its first row. Raises CatalogError, OutputError."""
     folder, tables = Path(task["folder"]), [*_SIZES, *_FIXED_ROWS]
     if any(not (folder / f"{table}.parquet").exists() for table in tables):
-        with TemporaryDirectory(prefix=SCRATCH, dir=folder, ignore_cleanup_errors=True) as scratch:
-            _run("the tables", task["scale"], Path(scratch), [], [Path(scratch, f"{table}.parquet") for table in tables])
+        with scratch("the tables", folder) as made:
+            _run("the tables", task["scale"], made, [], [made / f"{table}.parquet" for table in tables])
             for table in tables:
                 with part_file({"folder": task["folder"], "path": f"{table}.parquet"}) as target:
-                    Path(scratch, target.name).rename(target)
+                    (made / target.name).rename(target)
     return {}
 
 

@@ -38,7 +38,7 @@ def test_it_is_analyzed(tpch: Catalog) -> None:
     assert tpch.tables["lineitem"].stats.analyzed
     assert tpch.tables["lineitem"].stats.columns["l_returnflag"].ndv == 3
     assert tpch.tables["orders"].stats.columns["o_orderstatus"].mcv
-    assert set(seconds_of_steps(dataset_folder("tpch:0.01"))) == {"session", "generate", "analyze"}
+    assert set(seconds_of_steps(dataset_folder("tpch:0.01"))) >= {"generate", "analyze"}
 
 
 def test_one_folder_for_one_number() -> None:
