@@ -105,13 +105,13 @@ def limits(timeout: float | None = None, memory: int | str | None = None) -> Lim
     """Seconds, and bytes or a text such as "256MB" or "1.5 GiB". Raises SettingsError."""
     from executor.arrow.watch import Limits
 
-    if timeout is not None and not (isinstance(timeout, Real) and timeout > 0):
+    if timeout is not None and not (isinstance(timeout, Real) and timeout is not True and timeout > 0):
         raise SettingsError(f"the timeout has to be a number of seconds above 0, not {timeout!r}")
     if isinstance(memory, str):
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", memory)
         if found is None or found[2].lower() not in _UNITS:
             raise SettingsError(f'the memory limit cannot be "{memory}": write a size such as 256MB, 1.5GB or 512MiB')
         memory = int(float(found[1]) * _UNITS[found[2].lower()])
-    if memory is not None and not (isinstance(memory, Real) and memory > 0):
+    if memory is not None and not (isinstance(memory, Real) and memory is not True and memory > 0):
         raise SettingsError(f"the memory limit has to be a size above 0, not {memory!r}")
     return Limits(timeout, memory)

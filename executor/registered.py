@@ -30,7 +30,7 @@ def written(name: str, data: Any) -> Table:
         if not table.num_columns:
             raise CatalogError(f'"{name}" has no columns')
         _write(table, place / "t.arrow")
-        return replace(_opened(table, place), name=name, folder=folder)
+        return replace(_opened(name, table, place), name=name, folder=folder)
     except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
         raise CatalogError(
             f'"{name}" cannot be read as a table: {str(error).splitlines()[0]}\n'
@@ -47,12 +47,12 @@ def _arrow(data: Any) -> pa.Table:
     return pa.table(data)
 
 
-def _opened(table: pa.Table, place: Path) -> Table:
+def _opened(name: str, table: pa.Table, place: Path) -> Table:
     try:
         (found,) = open_dataset(place).tables.values()
-    except CatalogError:
+    except CatalogError as error:
         table.validate(full=True)  # says which column is wrong, and not that of a file
-        raise
+        raise CatalogError(str(error).replace(str(place / "t.arrow"), f'"{name}"')) from error
     return found
 
 

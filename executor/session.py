@@ -81,7 +81,7 @@ class Session:
             self.catalog = data if isinstance(data, Catalog) else open_data(data)
         self.optimizer = self._optimizer(self.settings)
         for name, table in data.items() if isinstance(data, Mapping) else ():
-            if self.catalog.table(name) is not None:
+            if isinstance(name, str) and self.catalog.table(name) is not None:
                 raise CatalogError(f'there are two tables "{name}": in SQL, upper and lower case are the same in a name')
             self.register(name, table)
 

@@ -9,6 +9,7 @@ its pipeline. A stage that needs another input whole (a join's build side) reads
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
@@ -187,12 +188,21 @@ def _check_rows(plan: PlanNode, sources: Mapping[str, TableSource]) -> None:
             raise CatalogError(f'table "{source.name}" has statistics only, no rows: queries on it can be planned but not run')
 
 
+MOST_DEPTH = 3000  # operators one below another that generators are nested for: some 8 MB of the stack hold 4,000
+
+
 def allow_depth(plan: PlanNode, frames: int = 12) -> None:
     """Generators of nested operators resume one another: raise Python's limit for a very deep plan, which takes so many `frames`
-    for each operator."""
+    for each operator. Raises ExecutionError for a plan that the stack would not hold."""
     depth, level = 0, [plan]
     while level:
         depth, level = depth + 1, [child for node in level for child in node.inputs]
+    if depth > MOST_DEPTH:
+        (name, _), *_ = Counter(node.op.name for node in plan.walk()).most_common(1)
+        raise ExecutionError(
+            f"the plan has {depth:,} operators one below another, most of them {name}; {MOST_DEPTH:,} can be run\n"
+            "a rule of a plug-in may add one each time it fires: planscope explain shows which rules did"
+        )
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000 + frames * depth))
 
 

@@ -154,7 +154,10 @@ def _session(bundle: Bundle, plugins: tuple[str, ...], folder: Path) -> Session:
     if bundle.program is not None:
         path = folder / "program.toml"
         path.write_text(bundle.program, encoding="utf-8")
-        program = read_program(path, ())
+        try:
+            program = read_program(path, ())
+        except PlanscopeError as error:
+            raise SettingsError(str(error).replace(str(path), "the program of the bundle")) from error
     try:
         catalog = read_catalog(bundle.catalog)
     except PlanscopeError:

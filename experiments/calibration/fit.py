@@ -35,7 +35,7 @@ class Quality(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """`measured[name]`: points in which a coefficient makes at least a twentieth of the estimate; 0: it is what it was."""
+    """`measured[name]`: points that a coefficient has a part in; 0: it is what it was."""
 
     coefficients: Coefficients
     measured: dict[str, int]
@@ -61,10 +61,8 @@ def fit(points: Sequence[Point], before: Coefficients) -> Fit:
         far = FAR * max(1e-9, float(np.median(off)))
         weights = np.sqrt(np.minimum(1.0, far / np.maximum(off, 1e-12)))
     coefficients = Coefficients(**{**was, **dict(zip(names, map(float, found), strict=True))})
-    estimates = amounts @ found + fixed
-    shares = amounts * found / np.maximum(estimates, 1e-9)[:, None]
-    measured = dict.fromkeys(NAMES, 0) | {name: int((shares[:, i] >= 0.05).sum()) for i, name in enumerate(names)}
-    return Fit(coefficients, measured, _qualities(points, estimates))
+    measured = dict.fromkeys(NAMES, 0) | {name: int((amounts[:, i] > 0.0).sum()) for i, name in enumerate(names)}
+    return Fit(coefficients, measured, _qualities(points, amounts @ found + fixed))
 
 
 def predicted(point: Point, coefficients: Coefficients) -> float:

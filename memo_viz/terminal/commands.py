@@ -164,6 +164,8 @@ class Stepper:
         return self.where()
 
     def _goto(self, rest: str) -> str:
+        if not rest:
+            raise PlanscopeError("goto takes the number of an event, as in goto 120")
         self.replay.seek(_count(rest, "goto") + 1)
         return self.where()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from numbers import Real
 from typing import NamedTuple
 
 from optimizer.algebra.join_graph import JoinGraph
@@ -67,8 +68,10 @@ class Recosting:
         """The cheapest plan with these row counts, and with these factors on the cost of operators. Raises SettingsError where
         the estimator cannot be told rows, and for a figure that is no number from 0 up."""
         for figures in (rows or {}, factors or {}):
+            if not isinstance(figures, Mapping):
+                raise SettingsError(f"rows by sets of relations and factors by operators are mappings, not {figures!r:.60}")
             for name, figure in figures.items():
-                if not 0.0 <= figure < INFINITY:
+                if not isinstance(figure, Real) or not 0.0 <= float(figure) < INFINITY:
                     called = name if isinstance(name, str) else show_set(name)
                     raise SettingsError(f"{called} cannot be {figure!r}: a number from 0 up")
         search = self._refigured(rows or {}, changed_cost(self.figures.cost, factors or {}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import zipfile
 from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
@@ -22,6 +23,7 @@ from experiments.cli import main
 from experiments.pipeline.analyze import keys
 from experiments.pipeline.analyze.analyze import analyze_dataset
 from experiments.pipeline.intake.request import ImportRequest, import_dataset
+from experiments.pipeline.intake.sources import Source, with_driver
 from experiments.pipeline.intake.summary import summary_text
 from experiments.pipeline.intake.tables import Tables
 from experiments.pipeline.spark.errors import PipelineError
@@ -549,6 +551,22 @@ def test_jdbc_that_is_refused(importer, derby, tmp_path, options, tables, said):
         importer(format="jdbc", options=options, tables=tables)
     assert said in str(error.value) and "hush" not in str(error.value) and len(str(error.value)) < 700
     assert not (tmp_path / "out").exists()
+
+
+def test_a_driver_is_the_one_that_a_jar_names(tmp_path):
+    """Java would look for it among the jars that it started with."""
+    for name, services in (("a.jar", None), ("b.jar", "# the driver\n\norg.example.Driver # of ours\n")):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("org/example/Driver.class", b"")
+            if services is not None:
+                archive.writestr("META-INF/services/java.sql.Driver", services)
+    (tmp_path / "c.jar").write_text("no archive")
+    jars = [tmp_path / f"{name}.jar" for name in "abc"]
+    options = {"url": "jdbc:example:x"}
+    assert with_driver(Source("t", "jdbc", options=options), jars).options == {**options, "driver": "org.example.Driver"}
+    assert with_driver(Source("t", "jdbc", options=options), jars[::2]).options == options
+    assert with_driver(Source("t", "jdbc", options={**options, "driver": "mine"}), jars).options["driver"] == "mine"
+    assert with_driver(Source("t", "csv"), jars).options == {}
 
 
 def test_small_tables_take_few_jobs(importer, spark, tmp_path):

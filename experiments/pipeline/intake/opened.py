@@ -15,6 +15,7 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import DateType, DecimalType, TimestampNTZType, TimestampType
 
 from experiments.pipeline.intake.prepare import CPP, damage
 from experiments.pipeline.intake.sources import Source, Values, partition_values, redacted
@@ -42,8 +43,8 @@ class Opened:
     `types`: by column, in the file's order, the stored type; None for texts. `read` gives some of the columns as `v0`, `v1` …;
     `_broken`, why a row cannot be told apart into columns, else NULL; and `_line`, the row as the file has it, where known.
     `folders`: columns that folders are named after. `masks`: what all values of a column of texts may be (`values.possible`),
-    where that is known. `open`: what other files have and this one lacks is NULL. `numbered`: rows have an order, and so a
-    number. `marked`: a file with bytes that are no text.
+    where that is known; `said`: the types of texts whose source has one. `open`: what other files have and this one lacks is
+    NULL. `numbered`: rows have an order, and so a number. `marked`: a file with bytes that are no text.
     """
 
     label: str
@@ -51,6 +52,7 @@ class Opened:
     read: Read
     folders: Values = field(default_factory=dict)
     masks: Mapping[str, int | None] = field(default_factory=dict)
+    said: Mapping[str, DataType] = field(default_factory=dict)
     open: bool = False
     numbered: bool = True
     marked: bool = False
@@ -106,6 +108,7 @@ def open_typed(spark: SparkSession, format: str, label: str, path: str) -> Opene
 
 def open_table(spark: SparkSession, table: Source, some: Sequence[str] = ()) -> Opened:
     """What Spark finds elsewhere; `some`: only these of its files. Raises PipelineError with Spark's or the database's reason."""
+    said: dict[str, DataType] = {}
     with reading(table):
         source = reader(spark).format(table.format).options(**table.options)
         if table.format == "table":
@@ -115,6 +118,8 @@ def open_table(spark: SparkSession, table: Source, some: Sequence[str] = ()) -> 
             frame = source.option("basePath", base).load(list(map(to_read, some)))
         else:
             frame = source.load(table.path)
+            if table.format == "jdbc" and (said := _exact_as_texts(frame, table.options)):
+                frame = source.option("customSchema", ", ".join(f"{quoted(name)} string" for name in said)).load()
         fields = frame.schema.fields
     check_distinct(table.label, [one.name for one in fields])
     types: dict[str, pa.DataType | None] = {}
@@ -123,7 +128,24 @@ def open_table(spark: SparkSession, table: Source, some: Sequence[str] = ()) -> 
             types[one.name] = stored_type(to_arrow_type(one.dataType, timezone="UTC"))
         except Exception:  # a type of Spark's own
             types[one.name] = pa.struct([pa.field(one.dataType.simpleString(), pa.null())])
-    return Opened(table.label, types, lambda names: _selected(frame, list(map(quoted, names))), numbered=False)
+    types.update(dict.fromkeys(said))
+    return Opened(table.label, types, lambda names: _selected(frame, list(map(quoted, names))), said=said, numbered=False)
+
+
+def _exact_as_texts(frame: DataFrame, options: Mapping[str, str]) -> dict[str, DataType]:
+    """The columns of a database that are read as texts, with their types, since what Spark makes of them need not be what is
+    stored: it rounds decimals, moves days before October 1582, takes infinity for some day, and NaN ends the import."""
+    split = options.get("partitionColumn", "").strip('"`').lower()
+    if "customSchema" in options:  # somebody knows better
+        return {}
+    types = {
+        one.name: to_arrow_type(one.dataType, timezone="UTC")
+        for one in frame.schema.fields
+        if isinstance(one.dataType, DateType | TimestampType | TimestampNTZType | DecimalType)
+        and one.name.lower() != split
+        and not one.metadata.get("logical_time_type")  # a time of day, which Spark makes a timestamp
+    }
+    return {name: pa.timestamp("us") if pa.types.is_timestamp(type) else type for name, type in types.items()}
 
 
 def _selected(frame: DataFrame, values: Sequence[str], broken: str = literal(None)) -> DataFrame:

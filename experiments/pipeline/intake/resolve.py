@@ -54,7 +54,9 @@ def undeclared(name: str, files: Sequence[Opened], declared: TableDeclaration | 
                 f'column "{declaration.name}" of table {name} is declared, but not there\n{near(declaration.name, names)}'
             )
     known = {key for key, one in wanted.items() if one.type is not None}
-    return [c for c in names if c.lower() not in known and all(file.types.get(c) is None for file in files)]
+    return [
+        c for c in names if c.lower() not in known and all(file.types.get(c) is None and c not in file.said for file in files)
+    ]
 
 
 def resolve(
@@ -70,7 +72,7 @@ def resolve(
     found = Resolved([], {})
     for column in _names(files):
         one = wanted.get(column.lower(), ColumnDeclaration(column, None, "", False))
-        stored = {file.label: type for file in files if (type := file.types.get(column)) is not None}
+        stored = {file.label: type for file in files if (type := file.types.get(column) or file.said.get(column)) is not None}
         lacking = next((type for type in stored.values() if read_type(type) is None), None)
         if one.sql_type and one.type is None:
             found.dropped[column] = f"declared as {one.sql_type}, which imports lack"

@@ -14,8 +14,10 @@ number and in no particular order: of two rows with one key the first of the fir
 from __future__ import annotations
 
 import re
+import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -208,9 +210,22 @@ def _jdbc_tables(options: Mapping[str, str], paths: Sequence[str], tables: Seque
     if said:
         wanted = [(tables[0] if tables else options["dbtable"].rpartition(".")[2].strip('"`'), options)]
     else:
-        wanted = [(table.rpartition(".")[2], {**options, "dbtable": table}) for table in tables]
+        wanted = [(table.rpartition(".")[2].strip('"`'), {**options, "dbtable": table}) for table in tables]
     where = redacted(options["url"])
     return [Source(name, "jdbc", {}, all, None, f"{where} {all.get('dbtable', 'query')}") for name, all in wanted]
+
+
+def with_driver(table: Source, jars: Sequence[Path]) -> Source:
+    """A table over JDBC with the driver that the jars name, unless its options do: Java finds only those that were there when it
+    started."""
+    if table.format != "jdbc" or "driver" in table.options:
+        return table
+    for jar in jars:
+        with suppress(OSError, KeyError, zipfile.BadZipFile), zipfile.ZipFile(jar) as archive:
+            lines = archive.read("META-INF/services/java.sql.Driver").decode(errors="replace").splitlines()
+            if names := [name for line in lines if (name := line.partition("#")[0].strip())]:
+                return replace(table, options={**table.options, "driver": names[0]})
+    return table
 
 
 def redacted(text: str) -> str:

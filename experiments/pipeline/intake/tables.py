@@ -28,7 +28,7 @@ from experiments.pipeline.intake.prepare import damage, prepare, read_as
 from experiments.pipeline.intake.raw import Facts, RawTable
 from experiments.pipeline.intake.request import VECTORIZED, ImportRequest, Plan, read_inputs
 from experiments.pipeline.intake.resolve import Resolved, resolve, undeclared
-from experiments.pipeline.intake.sources import ENDINGS, Source
+from experiments.pipeline.intake.sources import ENDINGS, Source, with_driver
 from experiments.pipeline.intake.summary import reject_lines
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.paths import reader, to_read
@@ -99,7 +99,8 @@ class Tables:
             if not jar.is_file():
                 raise PipelineError(f"there is no file {jar}")
             self.spark.sql(f"ADD JAR '{jar.absolute()!s}'").collect()
-        tables = [one if one.files or one.format not in ENDINGS else listed(self.spark, one) for one in self.plan.found.tables]
+        found = [with_driver(one, self.request.jars) for one in self.plan.found.tables]
+        tables = [one if one.files or one.format not in ENDINGS else listed(self.spark, one) for one in found]
         try:
             return self._all(tables)
         except PipelineError:

@@ -37,7 +37,8 @@ from executor.arrow import scan as scan_module
 from executor.arrow.context import Tuning
 from executor.arrow.counters import Counters
 from executor.arrow.parquet_rows import Decoder
-from executor.arrow.run import execute, execute_table
+from executor.arrow.run import MOST_DEPTH, allow_depth, execute, execute_table
+from executor.session import Session
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.evaluate import holds
 from optimizer.algebra.kinds import JoinKind
@@ -331,3 +332,14 @@ def test_empty_result_has_the_schema(plans: Plans) -> None:
     scan = plans.table([I64, STR], [])
     table = execute_table(scan, plans.columns, plans.sources)
     assert table.schema == pa.schema([("c0", I64), ("c1", STR)]) and table.num_rows == 0
+
+
+def test_a_plan_that_the_stack_would_not_hold_is_refused() -> None:
+    """Of a rule that adds an operator each time it fires, until the limit of firings."""
+    query = Session({"t": {"k": [1, 2]}}).optimize("select k from t limit 1")
+    plan = query.plan
+    for _ in range(MOST_DEPTH):
+        plan = plan.rebuilt(plan.op, (plan,))
+    with pytest.raises(ExecutionError, match=r"3,00\d operators one below another, most of them \w+; 3,000 can be run"):
+        allow_depth(plan)
+    allow_depth(query.plan)

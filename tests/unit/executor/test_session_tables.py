@@ -92,6 +92,8 @@ def test_its_file_stays_for_whoever_reads_it() -> None:
 def test_a_name_that_is_no_text() -> None:
     with pytest.raises(CatalogError, match="name of a table is a text, not 5"):
         Session({}).register(5, {"a": [1]})  # type: ignore[arg-type]
+    with pytest.raises(CatalogError, match="name of a table is a text, not 5"):
+        Session({5: {"a": [1]}})  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize("data", [7, {}, {"a": [1], "b": [1, 2]}, pa.table({}), {"a": [1, "x"]}, {"a": [10**40]}], ids=str)
@@ -111,6 +113,11 @@ def test_a_table_with_damaged_values() -> None:
 def test_two_columns_of_one_name(name: str) -> None:
     with pytest.raises(CatalogError, match=f'columns "{name}" and "{name}"'):
         Session({"t": pa.Table.from_arrays([pa.array([1]), pa.array([2])], [name, name])})
+
+
+def test_columns_that_differ_in_case_are_told_with_the_table() -> None:
+    with pytest.raises(CatalogError, match='"mine": columns "a" and "A" differ'):
+        Session({"mine": pa.table([[1], [2]], names=["a", "A"])})
 
 
 def test_two_tables_of_one_name_to_sql() -> None:

@@ -166,6 +166,7 @@ def test_results_for_others(folder: Path) -> None:
         (lambda: limits(None, "many"), 'the memory limit cannot be "many"'),
         (lambda: limits(None, "5 parsecs"), "256MB"),
         (lambda: limits(None, 0), "above 0"),
+        (lambda: limits(None, True), "above 0"),
     ],
 )
 def test_wrong_limits(make: Callable[[], object], message: str) -> None:

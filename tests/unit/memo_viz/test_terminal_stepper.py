@@ -153,6 +153,7 @@ def test_a_picture(stepper: Stepper, tmp_path: Path) -> None:
         ("until nonsense", "no event has a field"),
         ("step two", 'step takes a number, not "two"'),
         ("goto " + "9" * 30, "goto takes a number"),
+        ("goto", "goto takes the number of an event"),
         ("delete 7", 'no breakpoint "7"'),
         ("group G99", 'no group "G99"'),
         ("group", "which group"),
