@@ -80,11 +80,11 @@ def _first_splits(region: InnerRegion, splits: Callable[[Relations], list[Relati
 
 
 def _left_deep(region: InnerRegion) -> Sequence[tuple[Relations, Relations]]:
-    """From the first relation on, the lowest that an edge leads to; the graph is connected."""
+    """From the first relation on, the lowest that an edge leads to, of a conjunct if there is one."""
     joins = []
     joined: Relations = 1
     while joined != region.graph.all:
-        following = next(bits(region.graph.neighbours(joined)))
+        following = next(bits(region.links.neighbours(joined) or region.graph.neighbours(joined)))
         joins.append((joined, following))
         joined |= following
     return joins

@@ -28,8 +28,9 @@ class Conjunct(NamedTuple):
 
 class InnerRegion:
     """`graph`: conjuncts over two relations are its edges; complete where cross products are allowed, or where those
-    conjuncts leave the relations unconnected. Conjuncts over more relations link nothing: they are tested where all their
-    relations have met.
+    conjuncts leave the relations unconnected. Then `links` has the edges alone, and a set that these connect is split into
+    parts that they connect: so the splits of a set do not depend on the region. Conjuncts over more relations link nothing: they
+    are tested where all their relations have met.
 
     `forced`: sets that each join order has to have. `graphs`: the join problems that they leave; where nothing is forced the
     region's graph is the only one.
@@ -49,8 +50,10 @@ class InnerRegion:
         self.keys = JoinGraph(n, [_ends(c.relations) for c in self.conjuncts if c.key])
         graph = JoinGraph(n, edges)
         self.cross = cross or not graph.connected(graph.all)
+        self.links = graph
         if self.cross:
             graph = JoinGraph(n, [(i, j) for i in range(n) for j in range(i + 1, n)])
+            self.links = graph if cross else self.links
         self.graph = graph
         self.plain = not self.cross and all(c.key for c in self.conjuncts)
         self.forced = Forced(sum(1 << i for i, own in enumerate(columns) if own & x) for x in forced)
@@ -60,14 +63,16 @@ class InnerRegion:
 
     def splits(self, s: Relations, partition: Callable[[JoinGraph, Relations], list[Relations]]) -> list[Relations]:
         """The splits of a set that the forced order leaves, as the part with the lowest relation."""
-        return partition(self.graph, s) if self._problems is None else self._problems.splits(s, partition)
+        if self._problems is not None:
+            return self._problems.splits(s, partition)
+        return partition(self.links if self.links.connected(s) else self.graph, s)
 
     def ordered(
         self, costing: JoinCosting, orderer: Callable[[JoinGraph, JoinCosting], Ordered], s: Relations | None = None
     ) -> Ordered:
         """What a heuristic makes of the region, or of the set `s` of a forced order."""
         if self._problems is None:
-            return orderer(self.graph, costing)
+            return orderer(self.links, costing)  # products come last
         return self._problems.order(self.graph, costing, orderer, self.graph.all if s is None else s)
 
     def within(self, s: Relations) -> Predicate:

@@ -60,8 +60,9 @@ class _Made(NamedTuple):
 class JoinRegion:
     """Vertex i is `leaves[i]`, with `columns[i]`. `operators[k]` has the TES and rules `edges[k]`."""
 
-    def __init__(self, tree: Tree, cross: bool = False) -> None:
-        """The maximal region at a join; its leaves are trees or memo groups. `cross`: with all cross products."""
+    def __init__(self, tree: Tree, cross: bool | None = False) -> None:
+        """The maximal region at a join; its leaves are trees or memo groups. `cross`: with all cross products, or with none
+        (None); else with those of sets that have no plan without."""
         self.leaves, self.columns, self.operators = operators_of(tree, cross)
         self.edges: tuple[Edge, ...] = tuple(detect([o.operator for o in self.operators]))
         self.inner_only = all(o.operator.kind is JoinKind.INNER for o in self.operators)
@@ -91,6 +92,8 @@ class JoinRegion:
         self._buildable: dict[Relations, bool] = {}
         self._first: dict[Relations, tuple[Relations, Relations]] = {}
         self.props: dict[Relations, LogicalProps] = {}  # of sets, as their join graphs derived them
+        products = cross is False and any(not o.predicate and o.operator.kind is JoinKind.INNER for o in self.operators)
+        self._plain = JoinRegion(tree, None) if products else None
         self.force(())
 
     def within(self, s: Relations) -> OperatorSet:
@@ -227,7 +230,10 @@ class JoinRegion:
         return hypergraph(self.graph, s) if connected(self.graph, s) else []
 
     def _joined(self, a: Relations, b: Relations) -> bool:
-        return self.joins(a, b) is not None or self.joins(b, a) is not None
+        if self.joins(a, b) is None and self.joins(b, a) is None:
+            return False
+        plain = self._plain
+        return plain is None or not plain.buildable(a | b) or (plain.buildable(a) and plain.buildable(b))
 
     def _stuck(self, s: Relations) -> bool:
         """Whether `s` has a part of both sides of an operator that is not inner and lacks another: no join will apply it."""

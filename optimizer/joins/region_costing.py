@@ -47,9 +47,9 @@ class RegionCosting:
 
 def smallest_first(region: InnerRegion, estimates: SetRows, rows: Sequence[float], s: Relations = 0) -> JoinTree:
     """Smallest results first (GOO), by products of the selectivities between two relations; of a part of the region."""
-    whole = region.graph
+    whole = region.links
     if region.forced.sets:
-        return region.ordered(_products(whole, estimates, list(rows)), greedy, s or whole.all).tree
+        return region.ordered(_products(region.graph, estimates, list(rows)), greedy, s or whole.all).tree
     members = [low.bit_length() - 1 for low in bits(s or whole.all)]
     graph = _within(whole, members)
     costing = _products(graph, estimates, [rows[m] for m in members], members)

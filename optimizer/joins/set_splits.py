@@ -77,15 +77,19 @@ class OutOfTime(Exception):
     """Whoever asked for arrays over all sets has no time left."""
 
 
-def set_splits(graph: JoinGraph, left_deep: bool, most_sets: int, late: Callable[[], bool] = bool) -> SetSplits | None:
+def set_splits(
+    graph: JoinGraph, left_deep: bool, most_sets: int, links: JoinGraph | None = None, late: Callable[[], bool] = bool
+) -> SetSplits | None:
     """The sets and splits of a connected graph without hyperedges; None when there are too many. `left_deep`: only splits with
-    a single relation on one side. `late`: asked before each size. Raises OutOfTime."""
+    a single relation on one side. `links`: those of its edges that are no cross products; the sets that they connect have no
+    others. `late`: asked before each size. Raises OutOfTime."""
     if graph.n > MOST_RELATIONS:
         return None
-    key = (tuple(graph.adjacency), left_deep, most_sets)
+    links = graph if links is None else links
+    key = (tuple(graph.adjacency), tuple(links.adjacency), left_deep, most_sets)
     if key in _remembered:
         return _remembered[key]
-    found = _find(graph, left_deep, most_sets, late)
+    found = _find(graph, links, left_deep, most_sets, late)
     if found is None or found.count <= REMEMBERED:
         if len(_remembered) >= 64:
             _remembered.pop(next(iter(_remembered)))
@@ -93,10 +97,10 @@ def set_splits(graph: JoinGraph, left_deep: bool, most_sets: int, late: Callable
     return found
 
 
-_remembered: dict[tuple[tuple[Relations, ...], bool, int], SetSplits | None] = {}
+_remembered: dict[tuple[tuple[Relations, ...], tuple[Relations, ...], bool, int], SetSplits | None] = {}
 
 
-def _find(graph: JoinGraph, left_deep: bool, most_sets: int, late: Callable[[], bool]) -> SetSplits | None:
+def _find(graph: JoinGraph, links: JoinGraph, left_deep: bool, most_sets: int, late: Callable[[], bool]) -> SetSplits | None:
     blocks = blocks_of(graph)
     largest = max(map(len, blocks.complete), default=0)  # relations that are all joined with each other
     if not left_deep and (3**largest - 2 ** (largest + 1) + 1) // 2 > MOST_SPLITS:
@@ -110,6 +114,12 @@ def _find(graph: JoinGraph, left_deep: bool, most_sets: int, late: Callable[[], 
         position = np.zeros(1 << graph.n, dtype=np.int32)
         position[sets] = np.arange(len(sets), dtype=np.int32)
     result = SetSplits(sets, [], position)
+    linked = None
+    if links is not graph:
+        connected = _connected_sets(links, most_sets)
+        assert connected is not None  # there are no more than of the graph
+        linked = np.zeros(len(sets), dtype=bool)
+        linked[result.positions(np.concatenate(connected))] = True
     cutters = _cutters(graph, blocks)
     first = graph.n
     for level in by_size[1:]:
@@ -125,6 +135,9 @@ def _find(graph: JoinGraph, left_deep: bool, most_sets: int, late: Callable[[], 
                 owners.append(rows)
                 parts.append(found)
         owner, part = np.concatenate(owners), np.concatenate(parts)
+        if linked is not None:
+            kept = ~linked[owner + first] | (linked[result.positions(part)] & linked[result.positions(level[owner] ^ part)])
+            owner, part = owner[kept], part[kept]
         result.count += len(owner)
         if result.count > MOST_SPLITS:
             return None

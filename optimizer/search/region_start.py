@@ -61,7 +61,7 @@ def _start(region: SetGoals) -> None:
     splits = None
     if table or search.use_bounds:
         most = settings.exact_sets if settings.enumeration == "adaptive" else 4_000_000
-        splits = set_splits(graph, left_deep, most if table else min(most, TASKS_SETS), late=search.late)
+        splits = set_splits(graph, left_deep, most if table else min(most, TASKS_SETS), region.region.links, search.late)
     if table and splits is not None:
         _fill_table(region, splits)
         return

@@ -1,4 +1,4 @@
-"""Cross products beside outer joins and semi-joins: the space is the same however the query is written and searched."""
+"""Cross products, also beside outer joins and semi-joins: the space is the same however the query is written and searched."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 
+from optimizer.audit.audit import audit
+from optimizer.joins.graph import JoinGraph
+from optimizer.joins.set_splits import set_splits
 from optimizer.pipeline import OptimizedQuery, Optimizer
+from optimizer.plan_space.of_search import full_space
 from optimizer.settings import Settings
+from optimizer.trace.recorder import Trace
 from tests.search.stored_tables import catalog, table
 
 N = table("n", 10000, {"j": 1000, "k": 1000, "v": 1000})
@@ -68,3 +73,29 @@ def test_forms_of_a_subquery_have_the_same_products() -> None:
     )
     ways = itertools.product(("all", "on_demand", "interleaved"), ("both", "none"))
     same([planned(sql, decorrelate="cost", exploration=exploration, pruning=pruning) for exploration, pruning in ways])
+
+
+@pytest.mark.parametrize("model", ["arrow", "c_out", "c_mm"])
+@pytest.mark.parametrize("grouped", [True, False])
+def test_a_set_has_the_same_products_as_a_group_and_in_a_larger_region(model: str, grouped: bool) -> None:
+    """x, y and z are linked, so there is no product of x and z, though nothing links the others with w."""
+    items = "x.i, count(*)" if grouped else "x.i"
+    sql = f"select {items} from d x, s y, c z, e w where x.i = y.i and y.k = z.k {'group' if grouped else 'order'} by x.i"
+    same([planned(sql, cost_model=model, **way) for way in (*WAYS, {"region": "table", "pruning": "none"})])
+    trace = Trace()
+    query = Optimizer(TABLES, Settings(cost_model=model)).optimize(sql, trace)
+    assert audit(query.engine, trace).sound and full_space(query.engine).best_cost == pytest.approx(query.cost, rel=1e-9)
+
+
+def test_the_table_of_a_region_in_pieces_has_the_splits_of_its_sets() -> None:
+    chain = JoinGraph(4, [(0, 1), (1, 2)])
+    every = JoinGraph(4, list(itertools.combinations(range(4), 2)))
+    found = set_splits(every, False, 100, chain)
+    assert found is not None and len(found.sets) == 15
+    splits = {
+        (int(found.sets[a]), int(found.sets[b])) for level in found.levels for a, b in zip(level.left, level.right, strict=True)
+    }
+    of = {s: {frozenset((a, b)) for a, b in splits if a | b == s} for s in (0b0111, 0b0101, 0b1011)}
+    assert of[0b0111] == {frozenset((0b001, 0b110)), frozenset((0b100, 0b011))}, "not 101 and 010"
+    assert of[0b0101] == {frozenset((0b001, 0b100))}
+    assert of[0b1011] == {frozenset(pair) for pair in ((0b0001, 0b1010), (0b0010, 0b1001), (0b1000, 0b0011))}
