@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,6 +30,7 @@ from optimizer.prepass.instructions import Program
 from optimizer.prepass.program import PROGRAM
 from optimizer.prepass.program_text import read_program, show_program
 from optimizer.settings import Settings
+from optimizer.sql.clock import stopped
 from optimizer.trace.recorder import Trace, json_lines
 
 FORMAT, VERSION = "planscope-bundle", 1
@@ -42,8 +44,9 @@ _FILE = re.compile(r"files/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}")
 @dataclass(frozen=True)
 class Bundle:
     """`settings`: by name, as `Settings.as_dict` has them; plug-ins by file name alone, files as members of the bundle.
-    `program`: of the pre-pass, as text, None for the default one. `trace`: lines without times; None where planning failed or
-    was not recorded. `error`: what was raised. `about`: versions, environment and whatever else is only for people."""
+    `program`: of the pre-pass, as text, None for the default one. `now`: what now() was, where the query asks. `trace`:
+    lines without times; None where planning failed or was not recorded. `error`: what was raised. `about`: versions,
+    environment and whatever else is only for people."""
 
     sql: str
     settings: dict[str, Any]
@@ -54,14 +57,16 @@ class Bundle:
     trace: tuple[str, ...] | None = None
     error: str | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    now: str | None = None
 
 
 class Planned(NamedTuple):
-    """What came of planning a bundle's query: a plan, or an error, and the trace up to there."""
+    """What came of planning a bundle's query: a plan, or an error, and the trace up to there; the time, if it was asked for."""
 
     query: OptimizedQuery | None
     trace: tuple[str, ...]
     error: Exception | None
+    now: str | None
 
     @property
     def error_text(self) -> str | None:
@@ -90,6 +95,7 @@ def make_bundle(sql: str, catalog: Catalog, settings: Settings, program: Program
     text = None if program is PROGRAM else show_program(program)
     bundle = Bundle(sql, values, text, catalog_json(catalog), files, about=_about())
     planned = plan(bundle, settings.plugins, traced)
+    bundle = replace(bundle, now=planned.now)
     if planned.query is not None:
         nodes = [node for stage in planned.query.stages for node in postorder(stage.tree)]
         read = [node.op.table for node in nodes if isinstance(node, Tree) and isinstance(node.op, Scan)]
@@ -119,11 +125,13 @@ def plan(bundle: Bundle, plugins: tuple[str, ...] = (), traced: bool = True) -> 
         trace = Trace() if traced else None
         query: OptimizedQuery | None = None
         failure: Exception | None = None
-        try:
-            query = session.optimizer.optimize(bundle.sql, trace)
-        except Exception as error:  # whatever it is, it is the bundle's outcome
-            failure = error
-        return Planned(query, () if trace is None else tuple(_timeless(trace, bundle.settings)), failure)
+        with stopped(None if bundle.now is None else datetime.fromisoformat(bundle.now)) as clock:
+            try:
+                query = session.optimizer.optimize(bundle.sql, trace)
+            except Exception as error:  # whatever it is, it is the bundle's outcome
+                failure = error
+        lines = () if trace is None else tuple(_timeless(trace, bundle.settings))
+        return Planned(query, lines, failure, clock.at.isoformat() if clock.asked else None)
 
 
 def _session(bundle: Bundle, plugins: tuple[str, ...], folder: Path) -> Session:
@@ -198,7 +206,7 @@ def bundle_bytes(bundle: Bundle) -> bytes:
     """The zip file: the same bytes for the same bundle."""
     head = {
         "format": FORMAT, "version": VERSION, "sql": bundle.sql, "settings": bundle.settings, "program": bundle.program,
-        "error": bundle.error, **bundle.about,
+        "error": bundle.error, **bundle.about, **({} if bundle.now is None else {"now": bundle.now}),
     }  # fmt: skip
     members = {"bundle.json": _json(head), "catalog.json": _json(bundle.catalog), **bundle.files}
     if bundle.plan is not None:
@@ -248,6 +256,7 @@ def read_bundle(path: Path) -> Bundle:
             None if lines is None else tuple(lines.decode("utf-8", "surrogatepass").split("\n")[:-1]),
             head["error"],
             {name: head[name] for name in ("versions", "environment") if isinstance(head.get(name), dict)},
+            None if head.get("now") is None else datetime.fromisoformat(head["now"]).isoformat(),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise damaged("what it holds is not JSON as planscope writes it") from None

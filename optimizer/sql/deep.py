@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -33,7 +34,7 @@ def with_deep_stack(work: Callable[[], T]) -> T:
         try:
             sys.setrecursionlimit(max(limit, _FRAMES))
             with ThreadPoolExecutor(1) as pool:
-                return pool.submit(work).result()
+                return pool.submit(copy_context().run, work).result()
         finally:
             sys.setrecursionlimit(limit)
             threading.stack_size(stack)

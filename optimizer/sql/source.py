@@ -10,6 +10,7 @@ from typing import Any
 from sqlglot.tokens import TokenType
 
 from optimizer.errors import SqlError, Unsupported, nearest
+from optimizer.sql.clock import moment
 from optimizer.sql.instead import PIVOTS
 
 Span = tuple[int, int]
@@ -39,16 +40,23 @@ _RESERVED = frozenset(_RESERVED_WORDS.split())
 
 
 class Source:
-    """The text of one query with its tokens. `now`: when it was read, on the clock of this machine: one time for all of it.
-    `differences`: whether timestamps are subtracted in it. `unnests`: whether it may have an unnest, by its words."""
+    """The text of one query with its tokens. `now`: one time for all of it. `differences`: whether timestamps are
+    subtracted in it. `unnests`: whether it may have an unnest, by its words."""
 
-    __slots__ = ("_at", "_tokens", "differences", "now", "sql", "unnests")
+    __slots__ = ("_at", "_now", "_tokens", "differences", "sql", "unnests")
 
     def __init__(self, sql: str, tokens: list[Any]) -> None:
-        self.sql, self._tokens, self.now, self.differences = sql, tokens, datetime.now(), False
+        self.sql, self._tokens, self.differences = sql, tokens, False
+        self._now: datetime | None = None
         lower = sql.lower()
         self.unnests = "unnest" in lower or "explode" in lower
         self._at: dict[int, int] = {}  # token number by where it starts; made for the first message
+
+    @property
+    def now(self) -> datetime:
+        if self._now is None:
+            self._now = moment()
+        return self._now
 
     def words(self) -> frozenset[str] | None:
         """All words that may be names of columns, in lower case; None where a NATURAL join means columns without naming them."""

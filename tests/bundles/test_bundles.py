@@ -68,6 +68,17 @@ def test_a_bundle_replays(tmp_path: Path, settings: dict[str, Any]) -> None:
         assert sorted(file.namelist()) == ["bundle.json", "catalog.json", "plan.json", "trace.jsonl"]
 
 
+def test_a_bundle_replays_at_the_moment_it_was_made_at(tmp_path: Path) -> None:
+    deep = "select * from (" * 150 + "select now() n, current_date d from a where k < 3" + ")" * 150  # bound on another thread
+    bundle = make_bundle(deep, SHOP, Settings())
+    write_bundle(bundle, str(tmp_path / "case.zip"))
+    read = read_bundle(tmp_path / "case.zip")
+    assert read == bundle and bundle.now is not None and replay(read).same
+    later = replace(read, now="2001-02-03T04:05:06")
+    assert not replay(later).same and "2001-02-03 04:05:06" in json.dumps(recorded(later, plan(later)).plan)
+    assert make_bundle(SQL, SHOP, Settings()).now is None
+
+
 def test_a_bundle_without_a_trace_is_compared_by_its_plan() -> None:
     bundle = make_bundle(SQL, SHOP, Settings(), traced=False)
     found = replay(bundle)
