@@ -13,6 +13,8 @@ from contextlib import contextmanager
 import pygraphviz
 
 _lock = threading.Lock()
+# outer joins, in what the fonts of a Linux machine have: what draws an SVG may look further, here it is drawn now
+_OUTER = str.maketrans({"⟕": "=⋈", "⟖": "⋈=", "⟗": "=⋈="})
 
 
 def render_svg(dot: str) -> str:
@@ -25,7 +27,7 @@ def render(dot: str, format: str) -> bytes:
     """The picture as dot, svg, png or pdf. PNG has two pixels a point, fewer where that would be more than it can have."""
     if format in ("dot", "svg"):
         return (dot if format == "dot" else render_svg(dot)).encode("utf-8")
-    return _render(dot, format, dpi="144" if format == "png" else None)
+    return _render(dot.translate(_OUTER), format, dpi="144" if format == "png" else None)
 
 
 def _render(dot: str, format: str, dpi: str | None = None) -> bytes:

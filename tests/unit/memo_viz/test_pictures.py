@@ -72,6 +72,8 @@ def test_every_picture_in_every_format(kind: str, q17: Events) -> None:
     svg = render(picture.dot, "svg").decode()
     assert "Q17" in texts(svg) and "xlink:href" not in svg
     assert render(picture.dot, "png").startswith(b"\x89PNG")
+    outer, drawn = (render(f'digraph {{ a [label="a {sign} b"] }}', "png") for sign in ("⟕", "=⋈"))
+    assert outer == drawn, "fonts lack the sign of an outer join"
     assert render(picture.dot, "pdf").startswith(b"%PDF")
 
 
