@@ -93,6 +93,8 @@ def import_dataset(request: ImportRequest, start: Start, say: Say, resume: str =
 
 def planned(request: ImportRequest) -> Plan:
     """Raises PipelineError or CatalogError for whatever is missing or contradictory; reads no data."""
+    if (missing := next((jar for jar in request.jars if not jar.is_file()), None)) is not None:
+        raise PipelineError(f"there is no file {missing}")
     found = _found(request)
     schema, names = found.schema, [table.name for table in found.tables]
     declared = {one.name.lower(): one for one in read_declarations([schema])} if schema is not None else {}

@@ -96,8 +96,6 @@ class Tables:
 
     def make(self) -> tuple[Facts, list[Path]]:
         for jar in self.request.jars:
-            if not jar.is_file():
-                raise PipelineError(f"there is no file {jar}")
             self.spark.sql(f"ADD JAR '{jar.absolute()!s}'").collect()
         found = [with_driver(one, self.request.jars) for one in self.plan.found.tables]
         tables = [one if one.files or one.format not in ENDINGS else listed(self.spark, one) for one in found]

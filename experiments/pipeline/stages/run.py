@@ -49,7 +49,7 @@ def run_pipeline(
     if not stages:
         raise SpecError(f"{pipeline.file.name} has no stage {only}; it has {', '.join(names)}")
     out = out.absolute()
-    _check(stages, out)
+    _check(stages, out, pipeline.file.name)
     make_folder(lock_file(out).parent)
     with hold(lock_file(out), f"the pipeline in {out}"):
         known = (read_state(out) or {}).get("stages", {})
@@ -57,16 +57,18 @@ def run_pipeline(
         return {stage.name: _run(stage, Context(out, spark, say, resume), state) for stage in stages}
 
 
-def _check(stages: Sequence[Stage], out: Path) -> None:
-    """Raises the PlanscopeError of the one stage with mistakes, SpecError with those of several."""
-    found: list[PlanscopeError] = []
+def _check(stages: Sequence[Stage], out: Path, file: str) -> None:
+    """Raises SpecError with the mistakes of all stages."""
+    found: list[str] = []
     for stage in stages:
         try:
             stage.check(out)
+        except SpecError as error:  # which says where
+            found.append(str(error))
         except PlanscopeError as error:
-            found.append(error)
+            found.append(f"{file}: [{stage.name}]: {error}")
     if found:
-        raise found[0] if len(found) == 1 else SpecError("\n".join(map(str, found)))
+        raise SpecError("\n".join(found))
 
 
 def is_brief(pipeline: Pipeline, out: Path) -> bool:

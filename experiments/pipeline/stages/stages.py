@@ -16,7 +16,7 @@ from experiments.pipeline.spark.manifest import finished, write_manifest
 from experiments.pipeline.spark.session import Say, Start
 from experiments.workloads.data import dataset_folder, is_built_in
 from experiments.workloads.scale import parse_scale
-from optimizer.errors import many
+from optimizer.errors import CatalogError, many
 
 if TYPE_CHECKING:
     from experiments.pipeline.sweep.spec import SweepSpec
@@ -115,6 +115,11 @@ class Analyze(Stage):
     """`made`: folders that the pipeline makes."""
 
     made: tuple[str, ...]
+
+    def check(self, out: Path) -> None:
+        given = self.words.get("data")
+        if given is not None and not is_built_in(given) and not self.path(given).is_dir():
+            raise CatalogError(f"there is no folder {self.path(given)} to analyze")
 
     def run(self, context: Context) -> Outcome:
         words, given = self.words, self.words.get("data")
