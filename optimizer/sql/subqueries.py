@@ -15,10 +15,12 @@ from sqlglot import exp
 from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId, ColumnSet
 from optimizer.algebra.functions import NEGATED
+from optimizer.algebra.logical import Project
 from optimizer.algebra.rebuild import map_tree_scalars
 from optimizer.algebra.scalar_trees import bound_to, map_children
 from optimizer.algebra.scalars import OuterRef, Scalar
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery
+from optimizer.algebra.trees import Tree
 from optimizer.errors import many
 from optimizer.sql.coerce import Operand, bare, meet, negated
 from optimizer.sql.context import Bound
@@ -50,7 +52,18 @@ def _exists(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this")
     if not is_query(node.this):
         raise binder.source.unsupported("EXISTS of anything but a query", node, "write EXISTS (SELECT ...)")
-    return first_like(binder.context, node, AnySubquery("=", (), (), _bound(binder, _without_star(node.this)).tree))
+    tree = _without_values(_bound(binder, _without_star(node.this)).tree)
+    return first_like(binder.context, node, AnySubquery("=", (), (), tree))
+
+
+def _without_values(tree: Tree) -> Tree:
+    """Without what the rows are made of at the top, which nobody looks at and which may raise: EXISTS (SELECT 1 / 0 FROM t)."""
+    while isinstance(tree.op, Project) and any(s.raises for s in tree.op.scalars()):
+        below = tree.inputs[0]
+        if not isinstance(below, Tree) or not below.columns:
+            break
+        tree = below
+    return tree
 
 
 def _without_star(query: Any) -> Any:
