@@ -331,9 +331,9 @@ class JoinRegion:
         return lines
 
     def refusal(self, a: Relations, b: Relations, name: Callable[[int], str] = str) -> str | None:
-        """Why `joins(a, b)` is None, in words; None if it is not. `name`: of a relation."""
+        """Why this is no split, in words; None if it is one. `name`: of a relation."""
         if self.joins(a, b) is not None:
-            return None
+            return None if self._joined(a, b) else "one of these is a cross product, as cross_products=true allows"
         new = self.within(a | b) & ~(self.within(a) | self.within(b))
         if not new:
             due = [edge for edge in self.edges if edge.tes & a and edge.tes & b]

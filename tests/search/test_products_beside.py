@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from optimizer.audit.audit import audit
+from optimizer.errors import SettingsError
 from optimizer.joins.graph import JoinGraph
 from optimizer.joins.set_splits import set_splits
 from optimizer.pipeline import OptimizedQuery, Optimizer
@@ -63,6 +64,16 @@ def test_cross_products_are_made_below_a_left_join() -> None:
     every = [planned(sql, **way) for way in EVERY_PRODUCT]
     same(every)
     assert every[0].cost < planned(sql).cost
+
+
+def test_a_join_order_with_a_product_of_linked_relations_is_refused() -> None:
+    sql = "select x.i from d x, s y, c z, e w left join b l on l.i = w.v where x.i = y.i and y.k = z.k"
+    assert planned(sql, join_order="((x w) y) z l").search.proven
+    with pytest.raises(
+        SettingsError, match=r"\{x, y, z\} cannot be joined: one of these is a cross product, as cross_products=true"
+    ):
+        planned(sql, join_order="((x z) y) w l")
+    assert planned(sql, join_order="((x z) y) w l", cross_products=True).search.proven
 
 
 def test_forms_of_a_subquery_have_the_same_products() -> None:
