@@ -13,6 +13,7 @@ from optimizer.algebra.plan import PlanNode
 from optimizer.errors import Unsupported
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.settings import DEFAULTS
+from tests.conftest import quick_and_slow
 
 WHOLE = DEFAULTS.replace(disable=list(JOINS_ALONE))
 
@@ -22,7 +23,7 @@ def aliases_below(query: OptimizedQuery, node: PlanNode) -> frozenset[str]:
     return frozenset(scan.alias.lower() for scan in scans if scan is not None)
 
 
-@pytest.mark.parametrize("name", ["stats/133", "stats/061", "job_m/15a", "job_m/29a", "job_light/44"])
+@pytest.mark.parametrize("name", quick_and_slow(["stats/061", "job_m/15a", "job_light/44"], ["stats/133", "job_m/29a"]))
 @pytest.mark.parametrize("estimator", ["histogram", "system_r", "upper_bound"])
 def test_rows_are_those_of_the_plan(name: str, estimator: str) -> None:
     catalog = open_data("stats" if name.startswith("stats") else "job")
