@@ -7,6 +7,7 @@ are asked (`optimizer/sql/coerce.py`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 
 import pyarrow as pa
@@ -20,10 +21,17 @@ NULL, INTERVAL = pa.null(), pa.month_day_nano_interval()
 HUGEINT = pa.decimal128(38, 0)
 
 TRUE_TEXTS, FALSE_TEXTS = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")  # where BOOLEAN is declared, in any case
-ARROW_TRUTH = {  # the same as options of Arrow's reader of CSV
-    option: ["".join(spelled) for text in texts for spelled in product(*({c, c.upper()} for c in text))]
-    for option, texts in (("true_values", TRUE_TEXTS), ("false_values", FALSE_TEXTS))
-}
+
+
+def arrow_truth(true: Iterable[str] = TRUE_TEXTS, false: Iterable[str] = FALSE_TEXTS) -> dict[str, list[str]]:
+    """These texts, in any case, as options of Arrow's reader of CSV."""
+    return {
+        f"{word}_values": ["".join(spelled) for text in texts for spelled in product(*({c, c.upper()} for c in text))]
+        for word, texts in (("true", true), ("false", false))
+    }
+
+
+ARROW_TRUTH = arrow_truth()
 
 MAX_PRECISION = 38
 _NARROW_PRECISION = 18  # decimals that fit 64 bits stay there: arithmetic raises on overflow rather than widening

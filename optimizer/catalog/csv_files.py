@@ -22,7 +22,7 @@ import pyarrow.csv as pacsv
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.field_texts import from_texts
-from optimizer.algebra.types import ARROW_TRUTH, MAX_PRECISION, is_decimal, is_float, is_integer, type_name
+from optimizer.algebra.types import ARROW_TRUTH, MAX_PRECISION, arrow_truth, is_decimal, is_float, is_integer, type_name
 from optimizer.catalog.delimiters import name_of, rival
 from optimizer.catalog.facts import FileFacts
 from optimizer.catalog.fingerprint import file_fingerprint
@@ -40,6 +40,7 @@ _LOST = {pa.int64(): r"^\s*-?0[0-9xX]", pa.float64(): r"^\s*(\+|-?0[0-9xX]|-?[0-
 _CODE_SOMEWHERE = re.compile(rb'[,\r\n][" \t-]*(?:\+|0[0-9xX])')
 _LONG = 1e16  # from where on a DOUBLE may be a number of 17 digits
 _WHOLE = r"^\s*-?(0|[1-9][0-9]{0,37})\s*$"
+_WORDS = arrow_truth(["true"], ["false"])
 _BAD_VALUE = re.compile(r"In CSV column #(\d+): ")
 # quotes after which a field goes on, be it one that they did not begin; two of them inside a value are passed over
 _BEHIND_QUOTE = re.compile(rb'"(?:(?<=[,\r\n]")"(?:"")*|(?<![,\r\n"]")(?:"")*)(?=[^",\r\n])')
@@ -56,7 +57,7 @@ def parse_options(columns: int) -> pacsv.ParseOptions:
 
 def convert_options(types: Mapping[str, DataType], words: bool = False) -> pacsv.ConvertOptions:
     """`words`: only true and false are BOOLEANs."""
-    truth = {"true_values": ["true", "True", "TRUE"], "false_values": ["false", "False", "FALSE"]} if words else ARROW_TRUTH
+    truth = _WORDS if words else ARROW_TRUTH
     return pacsv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True, **truth)
 
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from executor.atomic import write_file
+from experiments.pipeline.analyze.keys import declared as constraints
 from experiments.pipeline.spark.errors import PipelineError
+from optimizer.catalog.dataset import SCHEMA_FILE
 from optimizer.catalog.declarations import ColumnDeclaration, ForeignKeyDeclaration, TableDeclaration
+from optimizer.catalog.findings import Findings
+from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.types import type_family
+from optimizer.dataset import open_dataset
 from optimizer.errors import many
 
 
@@ -77,6 +84,15 @@ def _names(columns: Sequence[ColumnDeclaration], wanted: Sequence[str]) -> tuple
 
 def reference_text(key: ForeignKeyDeclaration) -> str:
     return f"({', '.join(key.columns)}) references {key.table} ({', '.join(key.referenced)})"
+
+
+def publish_declared(inside: Path, tables: Mapping[str, Declared]) -> None:
+    """Writes schema.sql beside the rows, and that they keep what it says: an analysis need not look again."""
+    write_file(inside / SCHEMA_FILE, schema_sql(list(tables.values())))
+    if any(table.primary_key or table.unique or table.foreign_keys for table in tables.values()):
+        made = open_dataset(inside, as_declared=True)
+        known = {name: file_identities(table.files) for name, table in made.tables.items()}
+        Findings({}).with_found(dict.fromkeys(constraints(made, made.tables), ""), known).write(inside)
 
 
 def schema_sql(tables: Sequence[Declared]) -> str:

@@ -15,7 +15,7 @@ from experiments.pipeline.spark import publish
 from experiments.pipeline.spark.errors import PipelineError, translated
 from experiments.pipeline.spark.make import Dataset, make_dataset
 from experiments.pipeline.spark.manifest import Facts, Files
-from experiments.pipeline.spark.session import Say, Start, configured
+from experiments.pipeline.spark.session import Say, Start, configured, is_running
 from optimizer.catalog.constraints import near
 from optimizer.catalog.declarations import TableDeclaration
 from optimizer.dataset import read_declarations
@@ -81,6 +81,10 @@ def import_dataset(request: ImportRequest, start: Start, say: Say, resume: str =
     plan = planned(request)
 
     def fill(inside: Path) -> tuple[Facts, Files]:
+        from experiments.pipeline.intake.clean import import_clean
+
+        if not is_running() and (made := import_clean(request, plan, inside, say)) is not None:
+            return made
         with translated("importing"), configured(start(), _CONF) as spark:
             from experiments.pipeline.intake.tables import Tables  # needs pyspark, which a second run does without
 

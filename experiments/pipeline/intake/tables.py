@@ -17,10 +17,9 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from executor.atomic import make_folder, write_file
-from experiments.pipeline.analyze.keys import declared as constraints
 from experiments.pipeline.intake.checked import inferred
 from experiments.pipeline.intake.csv_files import CsvFiles, Looked
-from experiments.pipeline.intake.declared import Declared, declared_tables, schema_sql
+from experiments.pipeline.intake.declared import declared_tables, publish_declared
 from experiments.pipeline.intake.json_files import json_records, open_json, without_keys
 from experiments.pipeline.intake.keys import check_constraints
 from experiments.pipeline.intake.opened import Opened, Result, batches, damaged_file, listed, open_table, open_typed, reading
@@ -35,11 +34,7 @@ from experiments.pipeline.spark.paths import reader, to_read
 from experiments.pipeline.spark.publish import WORK
 from experiments.pipeline.spark.session import Say
 from memo_viz.text import clean
-from optimizer.catalog.dataset import SCHEMA_FILE
-from optimizer.catalog.findings import Findings
-from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER
-from optimizer.dataset import open_dataset
 from optimizer.errors import many
 
 # damage seen where single values (places in a dictionary, fractions of a second) are taken out of columns, without their file
@@ -151,10 +146,9 @@ class Tables:
         self._refuse_rejects(made)
         for name, table_declared in declared.items():
             table_declared.leave_out(broken[name])
-        write_file(self.inside / SCHEMA_FILE, schema_sql(list(declared.values())))
         for name, found in made.items():
             found |= {"dropped": resolved[name].dropped, "left_out": declared[name].left_out}
-        self._remember(declared)
+        publish_declared(self.inside, declared)
         parts = [path for name in made for path in sorted((self.inside / name).glob("*.parquet"))]
         return {"tables": made, "skipped": [str(path) for path in self.plan.found.skipped], "damaged": self.damaged}, parts
 
@@ -270,10 +264,3 @@ class Tables:
                 shutil.rmtree(entry, ignore_errors=True)
         lines = [f"{clean(name)}: {line}" for name, found in results.items() for line in reject_lines(found["rejected"])]
         raise PipelineError("\n".join(["rows were rejected, so nothing was imported (--on-reject fail):", *lines]))
-
-    def _remember(self, declared: Mapping[str, Declared]) -> None:
-        """What the rows keep was checked here: an analysis need not look again."""
-        if any(table.primary_key or table.unique or table.foreign_keys for table in declared.values()):
-            tables = open_dataset(self.inside, as_declared=True)
-            known = {name: file_identities(table.files) for name, table in tables.tables.items()}
-            Findings({}).with_found(dict.fromkeys(constraints(tables, tables.tables), ""), known).write(self.inside)

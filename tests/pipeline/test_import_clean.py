@@ -1,0 +1,165 @@
+"""Small CSV files without a fault: imported without Spark, to the same dataset that Spark makes."""
+
+from __future__ import annotations
+
+import csv
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from experiments.pipeline.intake import clean, request
+from experiments.pipeline.intake.request import ImportRequest, import_dataset, planned
+from optimizer.dataset import open_dataset
+from optimizer.errors import PlanscopeError
+from tests.pipeline.conftest import no_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SHOP = {
+    "people/a.csv": "id,name,born,height\n1,Ann,2000-02-29,1.5\n2,,,\n",
+    "people/b.csv": '\ufeffid,name,born,height\r\n7,"Li, ""X""\nY",1582-10-10,3\r\n',
+    "sales.csv": "person,at,paid,code,ok\n7,2020-01-01T10:00+02,12345678901234567890,007,tRUE\n,2020-01-01 10Z,-1,+49,false\n",
+    "empty.csv": "a,b\n",
+    "one.csv": "x\n1\n\n3\n",
+    "schema.sql": "create table people (id int primary key, name varchar, height decimal(4,2), unique (name));"
+    "create table sales (person int references people (id), ok boolean not null);",
+}
+TEXTS = {
+    "whole": ["0", "-1", "42", "9223372036854775807", " 7", "8 "],
+    "huge": ["9223372036854775808", "123456789012345678901234567890", "1", "-0"],
+    "code": ["007", "+5", "0x10", "1"],
+    "real": ["1.5", ".5", "5.", "1e3", "-0.0", "12345678901234567", "1e400", "nan", "-nan", "-inf", "0.1234567890123456789"],
+    "truth": ["true", "FALSE", "tRUE", " true", "t", "0", "yes"],
+    "day": ["2020-01-01", "0001-01-01", "9999-12-31", "2020-02-30", "2020-1-5", "1582-10-10", " 2020-01-01"],
+    "time": ["2020-01-01 10:00:00", "2020-01-01T10:00", "2020-01-01 10:00:00.123456000", "2020-01-01", "0001-01-01 00:00:00"],
+    "zone": ["2020-01-01 10:00:00Z", "2020-01-01T10:00:00+02", "2020-01-01 10-0530", "2020-01-01Z"],
+    "text": ["a", "é😀", " a ", "a,b", 'a"b', "line\nbreak", "NULL", "\\N", "\x7f", " ", "true", "1"],
+}
+TYPES = ["integer", "bigint", "smallint", "varchar", "double", "real", "decimal(9,2)", "boolean", "date", "timestamp", "hugeint"]
+
+
+def lay(folder: Path, files: dict[str, str]) -> ImportRequest:
+    for name, content in files.items():
+        (folder / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "in" / name).write_bytes(content.encode())
+    return ImportRequest((str(folder / "in"),), folder / "out")
+
+
+def without_spark(asked: ImportRequest, folder: Path) -> dict | None:
+    """The counts, and the dataset in `folder`."""
+    folder.mkdir()
+    made = clean.import_clean(asked, planned(asked), folder, lambda line: None)
+    assert made is not None or not any(folder.iterdir())
+    return None if made is None else made[0]
+
+
+def rows(folder: Path, table: str) -> tuple[pa.Schema, list[str]]:
+    """As texts, so that NaN is NaN."""
+    read = pa.concat_tables(pq.read_table(path) for path in sorted((folder / table).glob("*.parquet")))
+    texts = [column.cast(pa.string()) if pa.types.is_temporal(column.type) else column for column in read.columns]
+    return read.schema, list(map(repr, pa.table(texts, read.column_names).to_pylist()))
+
+
+def assert_same(asked: ImportRequest, counts: dict, folder: Path, spark: SparkSession) -> None:
+    made = import_dataset(asked, lambda: spark, lambda line: None)
+    there = Path(made.place)
+    assert counts == made.counts and (folder / "schema.sql").read_text() == (there / "schema.sql").read_text()
+    for table in counts["tables"]:
+        assert rows(folder, table) == rows(there, table)
+
+
+def test_the_dataset_is_the_one_that_spark_makes(tmp_path: Path, spark: SparkSession) -> None:
+    asked = lay(tmp_path, SHOP)
+    counts = without_spark(asked, tmp_path / "clean")
+    assert counts is not None and {name: one["kept"] for name, one in counts["tables"].items()} == {
+        "empty": 0,
+        "one": 3,
+        "people": 3,
+        "sales": 2,
+    }
+    assert_same(asked, counts, tmp_path / "clean", spark)
+    (key,) = open_dataset(tmp_path / "clean").tables["sales"].foreign_keys
+    assert key.table == "people"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(40))
+def test_random_files_are_what_spark_makes_of_them(seed: int, tmp_path: Path, spark: SparkSession) -> None:
+    """Those without a fault, which are not most of them."""
+    chance = random.Random(seed)
+    while True:
+        folder = tmp_path / str(chance.random())
+        columns = []
+        for name in ("a", "b c", "ü")[: chance.randint(1, 3)]:
+            texts = chance.sample(TEXTS[chance.choice(list(TEXTS))], 3)[: chance.randint(1, 3)]
+            columns.append((name, [*texts, *chance.choice([[], [""], chance.sample(TEXTS["text"], 1)])]))
+        asked = lay(folder, {})
+        for part in range(chance.randint(1, 2)):
+            (folder / "in" / "t").mkdir(parents=True, exist_ok=True)
+            with (folder / "in" / "t" / f"{part}.csv").open("w", newline="") as file:
+                writer = csv.writer(file, lineterminator=chance.choice(["\n", "\r\n", "\r"]), quoting=chance.choice([0, 1]))
+                writer.writerow([name for name, _ in columns])
+                writer.writerows([[chance.choice(texts) for _, texts in columns] for _ in range(chance.randint(0, 9))])
+        if chance.random() < 0.3:
+            (folder / "in" / "schema.sql").write_text(f'create table t ("{columns[0][0]}" {chance.choice(TYPES)});')
+        counts = without_spark(asked, folder / "clean")
+        if counts is not None:
+            return assert_same(asked, counts, folder / "clean", spark)
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({"t.csv": "a,b\n1\n"}, "a row of another length"),
+        ({"t.csv": "a\n1\n", "schema.sql": "create table t (a date);"}, "a value of another type"),
+        ({"t.csv": "a,b\n,1\n", "schema.sql": "create table t (a int not null);"}, "a NULL where none may be"),
+        ({"t.csv": "a\n1\n1\n", "schema.sql": "create table t (a int primary key);"}, "a key that is there twice"),
+        (
+            {"t.csv": "a\n1\n", "schema.sql": "create table t (a int references u); create table u (b int primary key);"}
+            | {"u.csv": "b\n2\n"},
+            "a row without one to refer to",
+        ),
+        ({"t/1.csv": "a\n1\n", "t/2.csv": "b\n1\n"}, "files that differ"),
+        ({"t.csv": "a,A\n1,2\n"}, "names that are one to SQL"),
+        ({"t.csv": 'a\n"1\n'}, "a quote that is never closed"),
+        ({"t.csv": "a\n1\n", "schema.sql": "create table t (b int);"}, "a declared column that is not there"),
+        ({"t.csv": "a\n1\n", "schema.sql": "create table t (a json);"}, "a type that imports lack"),
+        ({"t.csv": "a\n1\n", "u.json": '{"a": 1}\n'}, "files of another kind"),
+        ({"t/a=1/1.csv": "b\n1\n"}, "folders of partitions"),
+        ({"t.tsv": "a\tb\n1\t2\n"}, "another delimiter"),
+        ({"t.csv": "a\n-nan\n1.5\n"}, "what others read otherwise"),
+        ({"t.csv": "a\n true\n"}, "blanks that others pass over"),
+    ],
+)  # fmt: skip
+def test_what_is_not_plain_is_left_to_spark(files: dict[str, str], why: str, tmp_path: Path) -> None:
+    assert without_spark(lay(tmp_path, files), tmp_path / "clean") is None, why
+
+
+def test_much_of_it_and_what_was_begun_is_left_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = lay(tmp_path, SHOP)
+    (tmp_path / "begun" / ".work").mkdir(parents=True)
+    assert clean.import_clean(asked, planned(asked), tmp_path / "begun", print) is None
+    options = ImportRequest(asked.sources, asked.folder, options={"null": "-"})
+    assert without_spark(options, tmp_path / "options") is None
+    monkeypatch.setattr(clean, "SMALL", 9)
+    assert without_spark(asked, tmp_path / "large") is None
+
+
+def test_spark_is_started_for_the_first_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request, "is_running", lambda: False)
+    asked, told = lay(tmp_path, SHOP), list[str]()
+    made = import_dataset(asked, no_spark, told.append)
+    assert made.made and not import_dataset(asked, no_spark, told.append).made
+    assert "people: 2 files, 3 rows read" in told
+    (tmp_path / "in" / "one.csv").write_text("x,y\n1\n")
+
+    def start() -> SparkSession:
+        raise PlanscopeError("now Spark is needed")
+
+    with pytest.raises(PlanscopeError, match="now Spark is needed"):
+        import_dataset(ImportRequest(asked.sources, tmp_path / "again"), start, told.append)
