@@ -223,6 +223,8 @@ def _settings(
     **defaults: Any,
 ) -> Settings:
     plugins = (plugins,) if isinstance(plugins, str | os.PathLike) else plugins
+    if not isinstance(plugins, Iterable) or not all(isinstance(file, str | os.PathLike) for file in plugins):
+        raise SettingsError(f"plugins are files, not {plugins!r:.60}")
     if isinstance(settings, Settings) and preset is not None:
         raise SettingsError("a Settings object has a value for all settings of the preset: give those of your own as a mapping")
     if isinstance(settings, Settings) and not plugins:
