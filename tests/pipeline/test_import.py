@@ -222,7 +222,7 @@ def test_an_import_that_ends_before_its_last_step_goes_on(importer, shop, monkey
     from experiments.pipeline.spark import make
 
     whole, _ = importer(shop, name="whole")
-    for module, step in ((tables, "schema_sql"), (make, "write_manifest")):
+    for module, step in ((tables, "publish_declared"), (make, "write_manifest")):
         with monkeypatch.context() as patch:
             patch.setattr(module, step, lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
             with pytest.raises(Interrupted):
