@@ -63,9 +63,8 @@ class _JoinNode:
     block: int
 
 
-def operators_of(root: Tree, cross: bool | None = False) -> OperatorsOfTree:
-    """Leaves in the order of the text and operators of the region at a join. `cross`: with all cross products; None: with none,
-    whatever that leaves unconnected. Iterative."""
+def operators_of(root: Tree, cross: bool = False) -> OperatorsOfTree:
+    """Leaves in the order of the text and operators of the region at a join. `cross`: with all cross products. Iterative."""
     assert isinstance(root.op, Join), f"the root of a region is a join, not {root.op.name}"
     blocks = _blocks(root)
     leaves: list[Node] = []
@@ -117,7 +116,7 @@ def _blocks(root: Tree) -> dict[int, int]:
     return found
 
 
-def _operators(joins: Sequence[_JoinNode], columns: Sequence[ColumnSet], cross: bool | None) -> list[RegionOperator]:
+def _operators(joins: Sequence[_JoinNode], columns: Sequence[ColumnSet], cross: bool) -> list[RegionOperator]:
     home = {column: 1 << i for i, own in enumerate(columns) for column in column_ids(own)}
     operators = []
     linked, unconnected = _linked(joins, home)
@@ -135,7 +134,7 @@ def _operators(joins: Sequence[_JoinNode], columns: Sequence[ColumnSet], cross: 
             reads = _relations((conjunct,), home)
             needs = both if conjunct.raises else reads
             operators.append(RegionOperator(TreeOperator(JoinKind.INNER, join.left, join.right, needs), (conjunct,), reads))
-        if cross or (cross is not None and join.block in unconnected):
+        if cross or join.block in unconnected:
             for left, right in itertools.product(bits(join.visible_left), bits(join.visible_right)):
                 if left | right not in linked:
                     edge = TreeOperator(JoinKind.INNER, join.left, join.right, left | right)

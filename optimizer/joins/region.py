@@ -63,14 +63,14 @@ class JoinRegion:
     def __init__(self, tree: Tree, cross: bool | None = False) -> None:
         """The maximal region at a join; its leaves are trees or memo groups. `cross`: with all cross products, or with none
         (None); else with those of sets that have no plan without."""
-        self.leaves, self.columns, self.operators = operators_of(tree, cross)
-        self.edges: tuple[Edge, ...] = tuple(detect([o.operator for o in self.operators]))
+        self.leaves, self.columns, self.operators = operators_of(tree, bool(cross))
+        self.edges = edges = tuple[Edge, ...](detect([o.operator for o in self.operators]))
         self.inner_only = all(o.operator.kind is JoinKind.INNER for o in self.operators)
         n = len(self.leaves)
         self._everything: OperatorSet = (1 << len(self.operators)) - 1
         needing = [0] * n  # by relation: operators whose TES holds it
         needing_left, needing_right = needing[:], needing[:]  # those that are not inner, by side
-        outer = linking = ruled = 0
+        outer = linking = ruled = products = 0
         for k, (operator, edge) in enumerate(zip(self.operators, self.edges, strict=True)):
             for bit in bits(edge.tes):
                 needing[bit.bit_length() - 1] |= 1 << k
@@ -83,17 +83,19 @@ class JoinRegion:
                 linking |= 1 << k
             if edge.rules:
                 ruled |= 1 << k
+            if not operator.predicate and operator.operator.kind is JoinKind.INNER:
+                products |= 1 << k
         self._needing, self._outer, self._linking, self._ruled = needing, outer, linking, ruled
         self._needing_left, self._needing_right = needing_left, needing_right
-        self.graph = JoinGraph(n, (), (pair for k in range(len(self.operators)) for pair in self._ends(k)))
+        self._idle: OperatorSet = products if cross is None else 0  # what must not be all that joins two sets
+        self.graph = JoinGraph(n, (), (pair for k in range(len(edges)) if not self._idle >> k & 1 for pair in self._ends(k)))
         self._dead: dict[Relations, bool] = {}
         self._within: dict[Relations, OperatorSet] = {}
         self._made: dict[OperatorSet, _Made | None] = {}
         self._buildable: dict[Relations, bool] = {}
         self._first: dict[Relations, tuple[Relations, Relations]] = {}
         self.props: dict[Relations, LogicalProps] = {}  # of sets, as their join graphs derived them
-        products = cross is False and any(not o.predicate and o.operator.kind is JoinKind.INNER for o in self.operators)
-        self._plain = JoinRegion(tree, None) if products else None
+        self._plain = JoinRegion(tree, None) if products and cross is False else None
         self.force(())
 
     def within(self, s: Relations) -> OperatorSet:
@@ -121,9 +123,10 @@ class JoinRegion:
     def joins(self, a: Relations, b: Relations) -> RegionJoin | None:
         """The join of a plan of `a`, its left input, with a plan of `b`; None if none, or more than one, is due there."""
         new = self.within(a | b) & ~(self.within(a) | self.within(b))
-        if not new or (new & self._ruled and not self._rules_allow(new, a | b)) or (self._outer and self._stuck(a | b)):
+        links = new & ~self._idle
+        if not links or (new & self._ruled and not self._rules_allow(new, a | b)) or (self._outer and self._stuck(a | b)):
             return None
-        if not new & self._linking and not self._links(new, a, b):
+        if not links & self._linking and not self._links(links, a, b):
             return None
         if new in self._made:
             made = self._made[new]

@@ -83,8 +83,8 @@ def check_partitions(region: JoinRegion, splits: Splits, plain: Splits) -> None:
         assert region.buildable(s) == bool(found)
         if plain[s]:
             found = [(a, b) for a, b in found if all(not part & (part - 1) or plain[part] for part in (a, b))]
-        if found:
-            assert sorted(region.partitions(s)) == sorted({a if a & s & -s else b for a, b in found})
+        assert found or not splits[s]
+        assert sorted(region.partitions(s)) == sorted({a if a & s & -s else b for a, b in found})
 
 
 def check_rows(tree: Tree, region: JoinRegion, splits: Splits, random: Random, databases: int) -> int:

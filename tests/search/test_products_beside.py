@@ -49,6 +49,22 @@ def test_products_are_free_of_their_order_in_from(above: str) -> None:
     same([planned(queries[3], **way) for way in EVERY_PRODUCT])
 
 
+BELOW = (
+    "a cross join b right join c on a.k = c.k",
+    "c left join (a cross join b) on a.k = c.k",
+    "a cross join b full join c on a.k = c.k",
+)
+
+
+@pytest.mark.parametrize("below", BELOW)
+@pytest.mark.parametrize("on", ["b.i is not distinct from d.i and c.k < d.i", "coalesce(b.i, 1) = d.i and c.k = d.i"])
+def test_a_product_on_the_side_of_nulls_is_made_where_no_other_order_is_right(below: str, on: str) -> None:
+    """The rows of b that have no partner are NULLs only once the outer join is made."""
+    sql = f"select a.j, c.k, d.i from {below} join d on {on}"
+    same([planned(sql, **way) for way in WAYS])
+    same([planned(sql, **way) for way in EVERY_PRODUCT])
+
+
 def test_rules_prove_nothing_where_a_product_is_beside_an_outer_join() -> None:
     sql = "select d.i from d cross join (select t.j from a t left join a on t.k = a.j) x"
     best = planned(sql)
