@@ -45,13 +45,14 @@ def _choice(node: Tree, columns: Columns, most: int) -> Tree:
     correlated = bool(right.outer & left.columns)
     if correlated and not most:
         return General(columns).decorrelate(node)
+    source = General(columns).decorrelate(left) if left.has_apply else left
     left = alternatives(left, columns, most - correlated)
     apply = Tree(node.op, (left, right))
     if not correlated:
-        return General(columns).decorrelate(apply)
+        return General(columns).over(apply, source)
     forms: list[Tree] = []
     for substitute in (True, False):  # they unnest the Applies in the right input too
-        form = General(columns, substitute).decorrelate(apply)
+        form = General(columns, substitute).over(apply, source)
         if not isinstance(form.op, Apply) and not any(same_shape(form, other) for other in forms):
             forms.append(form)
     kept = Tree(node.op, (left, alternatives(right, columns, most - 1)))

@@ -83,20 +83,26 @@ class General:
         assert isinstance(node.op, Apply)
         return self._joined(node, node.op, left, tree_of(node.inputs[1]))
 
-    def _joined(self, node: Tree, op: Apply, left: Tree, right: Tree) -> Tree:
-        """The Apply of `right` to a left input that is done with; `node` is what it was, for the trace."""
+    def over(self, apply: Tree, source: Tree) -> Tree:
+        """An Apply whose left input is done with and has choices; domains are made of `source`, the same rows without any."""
+        assert isinstance(apply.op, Apply)
+        return self._joined(apply, apply.op, tree_of(apply.inputs[0]), tree_of(apply.inputs[1]), source)
+
+    def _joined(self, node: Tree, op: Apply, left: Tree, right: Tree, source: Tree | None = None) -> Tree:
+        """The Apply of `right` to a left input that is done with; `node` is what it was, for the trace. `source`: what domains
+        are made of, if not of `left`."""
         if op.kind in (JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK):
             right = without_idle_distinct(right)
         free = right.outer & left.columns
         try:
-            after, note = self._removed(op, left, right, free)
+            after, note = self._removed(op, left, right, free, left if source is None else source)
         except Stays as stays:
             after = Tree(op, (left, self.decorrelate(right)))
             note = f"stays: {stays}"
         self.steps.append(Firing("unnest", node, after, f"free columns: {named(self.columns, free)}; {note}"))
         return after
 
-    def _removed(self, op: Apply, left: Tree, right: Tree, free: ColumnSet) -> tuple[Tree, str]:
+    def _removed(self, op: Apply, left: Tree, right: Tree, free: ColumnSet, source: Tree) -> tuple[Tree, str]:
         predicate = tuple(bound_to(s, left.columns) for s in op.predicate)
         if right.volatile and free:
             raise Stays("its right input is volatile, so it is evaluated anew for each row")
@@ -114,7 +120,7 @@ class General:
             if left.volatile:
                 raise Stays("its left input is volatile, so it cannot be evaluated twice for a domain")
             marks.append(needed)
-            return domain(left, needed, self.columns, exact)
+            return domain(source, needed, self.columns, exact)
 
         state = Unnesting(free, bindings, self.substitute and not exact)
         if not one_form(right, free, self.columns):

@@ -109,6 +109,10 @@ class Regions(OfSearch):
         collected = collect_join_graphs(tree, self._takes, cross) if self._bit else tree
         if not self._bit and not cross and _crosses(tree):
             self.search.counters.narrow("cross products stay where they are without cross_products=true")
+        if not self._bit and _parts_conjuncts(tree):
+            self.search.counters.narrow(
+                "no rule parts the conjuncts of a join that read the NULLs of an outer join from its others"
+            )
         if self._order is not None:
             context = self.search.context
             placed = place_order(self._order, collected, cross)
@@ -383,3 +387,22 @@ def _crosses(tree: Tree) -> bool:
         (op, below.op) for op, node in joins for below in node.inputs if isinstance(below, Tree) and isinstance(below.op, Join)
     ]
     return any(op.kind is JoinKind.INNER and not op.predicate for pair in pairs for op in pair)
+
+
+def _parts_conjuncts(tree: Tree) -> bool:
+    """Whether some of the conjuncts of inner joins read what an outer join below makes NULL, and others need not wait for it:
+    (A ⟕ B) ⋈[p ∧ q] C  ≡  σ[q]((A ⋈p C) ⟕ B), q over B and C."""
+    known: dict[int, tuple[ColumnSet, int, bool]] = {}  # of joins: columns made NULL, inner conjuncts, whether some read those
+    for node in postorder(tree):
+        if not isinstance(node, Tree) or not isinstance(join := node.op, Join):
+            continue
+        (nulls, count, reads), (more, others, read) = (known.get(id(side), (0, 0, False)) for side in node.inputs)
+        nulls, count, reads = nulls | more, count + others, reads or read
+        if join.kind is JoinKind.INNER:
+            count, reads = count + len(join.predicate), reads or any(s.columns & nulls for s in join.predicate)
+        for side, kinds in zip(node.inputs, ((JoinKind.RIGHT, JoinKind.FULL), (JoinKind.LEFT, JoinKind.FULL)), strict=True):
+            nulls |= side.columns if join.kind in kinds else 0
+        if reads and count > 1:
+            return True
+        known[id(node)] = nulls, count, reads
+    return False

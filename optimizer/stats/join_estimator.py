@@ -73,6 +73,7 @@ class JoinEstimator(ABC):
             return ()
         read = predicate_columns(op.predicate)
         touched = [i for i, columns in enumerate(own) if columns & read] or [0]
+        touched.sort(key=lambda i: (leaves[i].base_rows, leaves[i].rows, len(leaves[i].columns)))  # not as FROM has them
         changed = self._changed_leaf(op, tuple([leaves[i] for i in touched]), left.predicate, right)
         return (*leaves[: touched[0]], changed, *leaves[touched[0] + 1 :])
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from random import Random
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -89,3 +92,26 @@ def test_a_filter_on_numbers_expects_few_rows(session: Session) -> None:
     assert 1 <= first.plan.rows <= 60
     half = session.optimize("select id from u qualify ntile(2) over (order by o) = 1")
     assert ROWS / 3 <= half.plan.rows <= ROWS
+
+
+@pytest.mark.parametrize("partition", ["x.p, y.q", "y.q, x.p", "x.p, y.q, y.o"])
+def test_any_sequence_of_a_partition_may_lead(session: Session, partition: str) -> None:
+    """So no plan in an order that is asked for costs less than the best one in any."""
+    sql = f"select row_number() over (partition by {partition} order by x.id), {partition} from u x join v y on x.o < y.o"
+    best = session.optimize(sql)
+    orders = [", ".join(order) for order in itertools.permutations(partition.split(", "))]
+    asked = [session.optimize(f"{sql} order by {order}").cost for order in orders]
+    assert best.search.proven and best.cost == pytest.approx(min(asked))
+
+
+def test_a_search_goes_on_where_an_order_of_many_keys_costs_less_than_none() -> None:
+    """Sequences of more than three keys are tried where they are asked for, and not all of them where none is: then nothing is
+    proven, and no bound of the cost model is to blame."""
+    random = Random(0)
+    rows = [(i, random.randrange(160), random.randrange(10), random.randrange(200)) for i in range(800)]
+    session = Session({"t": pa.table(list(zip(*rows, strict=True)), ["k", "a", "b", "c"])})
+    lowest = "select z.k from t z where z.a > x.k and z.k > x.b and z.c > y.c and z.b > x.a order by 1 limit 1"
+    found = session.optimize(
+        f"select count(*) from t x where x.k = (select y.c from t y where y.b < x.k and y.a = ({lowest}) order by 1 limit 1)"
+    )
+    assert not found.search.proven and "sequences" in found.search.heuristic

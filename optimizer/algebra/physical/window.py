@@ -21,6 +21,7 @@ from optimizer.algebra.traits import (
     reduce_collation,
     restrict_collation,
     satisfies,
+    sequences,
 )
 
 
@@ -37,20 +38,25 @@ class WindowRows(PhysicalOperator):
     items: tuple[WindowItem, ...]
     name: ClassVar[str] = "window_rows"
 
-    def _sorted(self, wanted: Collation, below: LogicalProps) -> Collation:
-        """An order that serves the windows and begins as `wanted` does as far as that is possible."""
+    def _sorted(self, wanted: Collation, below: LogicalProps) -> list[Collation]:
+        """Orders that serve the windows and begin as `wanted` does as far as that is possible; what it leaves open of the
+        partition may lead in any permutation."""
         partition = column_set(self.partition)
         wanted = restrict_collation(wanted, below.columns, below)
         if below.unique_on(partition):  # every row is a partition
-            return wanted
+            return [wanted]
         lead = restrict_collation(wanted, partition, below)
         rest = below.without_determined(partition, column_set(k.column for k in lead))
-        lead += ascending(c for c in self.partition if rest >> c & 1)
         known = below.closure(partition)
-        full = lead + tuple(k for k in self.order if not known >> k.column & 1)
-        # beyond what the windows need, rows may be sorted further: peers are in no order
-        own, longer = reduce_collation(full, below), reduce_collation(wanted, below)
-        return longer if len(longer) > len(own) and longer[: len(own)] == own else full
+        last = tuple(k for k in self.order if not known >> k.column & 1)
+        longer = reduce_collation(wanted, below)
+        found: dict[Collation, None] = {}
+        for others in sequences([c for c in self.partition if rest >> c & 1], union(below.equivalences)):
+            full = lead + ascending(others) + last
+            # beyond what the windows need, rows may be sorted further: peers are in no order
+            own = reduce_collation(full, below)
+            found[longer if len(longer) > len(own) and longer[: len(own)] == own else full] = None
+        return list(found)
 
     def _without_items(self, wanted: Collation, below: LogicalProps) -> Collation | None:
         """What to ask below for an order that goes by a column of this operator: row numbers and ranks rise with the rows of a
@@ -87,15 +93,15 @@ class WindowRows(PhysicalOperator):
         if in_order and not required.collation:
             result.append(Alternative((grouped(partition),), grouped(partition)))
         if plain is not None and not (result and not wanted):
-            order = self._sorted(plain, below)
-            result.append(Alternative((TraitSet(order),), TraitSet(order)))
-            if plain != wanted and satisfies(TraitSet(order), TraitSet(plain), below):
-                result.append(Alternative((TraitSet(order),), TraitSet(wanted)))
+            for order in self._sorted(plain, below):
+                result.append(Alternative((TraitSet(order),), TraitSet(order)))
+                if plain != wanted and satisfies(TraitSet(order), TraitSet(plain), below):
+                    result.append(Alternative((TraitSet(order),), TraitSet(wanted)))
         return tuple(result)
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
-        order = TraitSet(self._sorted(delivered.collation, inputs[0]))
-        return (Alternative((order,), order),)
+        orders = map(TraitSet, self._sorted(delivered.collation, inputs[0]))
+        return tuple(Alternative((order,), order) for order in orders)
 
     def describe(self, label: Label) -> str:
         return Window(self.partition, self.order, self.items).describe(label)

@@ -64,6 +64,7 @@ class ColumnPrune(RewriteRule):
 def narrow(root: Tree, needed: ColumnSet, context: RuleContext) -> Node:
     """`root` without the columns outside `needed` that nothing in it reads; the same object when there are none."""
     built: list[Node] = []
+    done: dict[tuple[int, ColumnSet], Node] = {}  # a vertex that stands in several places, as below a choice, is done once
     # with an operator: the narrowed one, whose inputs are done by then; an Apply's left input waits until the right one is
     stack: list[tuple[Node, ColumnSet, LogicalOperator | None, bool]] = [(root, needed, None, False)]
     while stack:
@@ -80,6 +81,9 @@ def narrow(root: Tree, needed: ColumnSet, context: RuleContext) -> Node:
             if isinstance(op, Apply):
                 inputs = inputs[::-1]
             built.append(tree.with_inputs(inputs) if op is tree.op or op == tree.op else Tree(op, inputs))
+            done[id(tree), wanted & tree.columns] = built[-1]
+        elif (known := done.get((id(tree), wanted & tree.columns))) is not None:
+            built.append(known)
         else:
             op, below = _narrow_one(tree, wanted & tree.columns, context)
             first = tree.inputs
