@@ -69,8 +69,8 @@ class Session:
         preset: str | None = None,
         engine: Engine = ARROW,
     ) -> None:
-        if isinstance(engine, str):
-            raise SettingsError(f'engine is an object, SparkEngine() for example, not "{engine}"')
+        if not hasattr(engine, "cost_model"):
+            raise SettingsError(f"engine is an object, SparkEngine() for example, not {engine!r:.60}")
         self.limits, self.engine = limits(timeout, memory_limit), engine
         self.settings = _settings(settings, plugins, preset, cost_model=engine.cost_model)
         self.program = program

@@ -100,9 +100,17 @@ class Optimizer:
         if not isinstance(catalog, Catalog) or not isinstance(settings, Settings):
             raise SettingsError("Optimizer takes a Catalog and Settings: Session takes names and mappings, and has an optimizer")
         settings.check_together()
-        for given in (*transformations, *implementations, cost):
-            check_object(given)
+        for kind, given in ((TransformationRule, transformations), (ImplementationRule, implementations)):
+            if not isinstance(given, Sequence):
+                raise SettingsError(f"Optimizer takes a sequence of {kind.__name__}s, not {given!r:.60}")
+            for one in given:
+                check_object(one)
+                if not isinstance(one, kind):
+                    raise SettingsError(f"Optimizer takes {kind.__name__}s, and {one!r:.60} is none")
+        if estimator is not None and not callable(estimator):
+            raise SettingsError(f"estimator is a class of an Estimator, or what makes one, not {estimator!r:.60}")
         if cost is not None:
+            check_object(cost)
             check_cost_model(cost, type(cost).__name__)
         plugins = load_plugins(settings.plugins)
         transformations = (*transformations, *plugins.of_kind("transform").values())

@@ -7,8 +7,10 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextlib import suppress
+from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,6 +19,8 @@ Made = TypeVar("Made")
 _POLL_SECONDS = 0.2
 _SAY_SECONDS = 2.0
 _PATIENCE = 0.5  # seconds until a job that goes on is cancelled again
+_UNANSWERED = 3  # times that a server does not answer until it is gone: its client would ask for it many minutes
+_servers: WeakKeyDictionary[Any, Callable[[], object]] = WeakKeyDictionary()
 
 
 def waited(
@@ -28,8 +32,9 @@ def waited(
 ) -> Made:
     """What `action`, which runs a job, gives. `what` describes the job in Spark's UI and to `say`, which hears now and then how
     many tasks are done, or for how long it runs; `go_on` is called more often, and ends the job by raising. The processes of its
-    tasks end within a few seconds; those of a server may go on until the time of the query is over."""
-    tag, remote = f"planscope-{uuid.uuid4().hex}", is_remote(spark)
+    tasks end within a few seconds; those of a server may go on until the time of the query is over. Raises ConnectionError when
+    the server is gone."""
+    tag, remote, missed = f"planscope-{uuid.uuid4().hex}", is_remote(spark), 0
 
     def job() -> Made:
         if remote:
@@ -46,16 +51,34 @@ def waited(
             if go_on is not None:
                 go_on()
             if monotonic() - said >= _SAY_SECONDS:
+                missed = 0 if answers(spark) else missed + 1
+                if missed == _UNANSWERED:
+                    raise ConnectionError("the Spark Connect server does not answer any more")
                 done = f"for {monotonic() - began:.0f} s" if remote else _tasks_done(spark)  # a server does not say
                 if done:
                     say(f"{what}: {done}")
                     said = monotonic()
         return future.result()
     finally:
-        while not future.done():  # a job that Spark still plans cannot be cancelled yet: tried again
+        cancel = partial(spark.interruptTag if remote else spark.sparkContext.cancelJobsWithTag, tag)
+        while not future.done() and answers(spark):  # a job that Spark still plans cannot be cancelled yet: tried again
             with suppress(Exception):  # the session may be gone, and the job with it
-                (spark.interruptTag if remote else spark.sparkContext.cancelJobsWithTag)(tag)
+                in_thread(cancel).result(_PATIENCE)
             wait([future], timeout=_PATIENCE)
+
+
+def served(spark: SparkSession, reach: Callable[[], object]) -> None:
+    """`reach` raises where the server of a session does not answer."""
+    _servers[spark] = reach
+
+
+def answers(spark: SparkSession) -> bool:
+    """Whether the server of a session of Spark Connect answers, if that is known; True for any other."""
+    try:
+        _servers.get(spark, bool)()
+    except Exception:
+        return False
+    return True
 
 
 def is_remote(spark: SparkSession) -> bool:

@@ -56,6 +56,8 @@ class Estimator(JoinEstimator):
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
         """The same result, bit by bit, for every expression of a group."""
         stats = self._estimate(op, props, inputs)
+        if not isinstance(stats, RelationStats):
+            raise SettingsError(f"the estimate of {op.name} is {stats!r:.60}, which is no RelationStats")
         stats.props = props
         return stats
 

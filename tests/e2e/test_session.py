@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor import Session
+from executor.session import open_data
 from optimizer.errors import CatalogError, PlanscopeError, SettingsError, SqlError
 from optimizer.pipeline import Optimizer
 from optimizer.presets import preset_file
@@ -105,7 +106,12 @@ def test_errors(shop, tmp_path):
     [
         (lambda shop: Session(None), "data is a folder, the name of a dataset, a Catalog or tables by name, not None"),
         (lambda shop: Session(shop, "pruning=none"), "settings are a Settings object or a mapping from names to values"),
-        (lambda shop: Session(shop, engine="spark"), r'engine is an object, SparkEngine\(\) for example, not "spark"'),
+        (lambda shop: Session(shop, engine="spark"), r"engine is an object, SparkEngine\(\) for example, not 'spark'"),
+        (lambda shop: Session(shop, engine=5), r"engine is an object, SparkEngine\(\) for example, not 5"),
+        (lambda shop: Session(shop, plugins=[5]), r"plugins are files, not \[5\]"),
+        (lambda shop: Optimizer(open_data(shop), estimator="true"), "estimator is a class of an Estimator, .* not 'true'"),
+        (lambda shop: Optimizer(open_data(shop), transformations=5), "Optimizer takes a sequence of TransformationRules, not 5"),
+        (lambda shop: Optimizer(open_data(shop), implementations=["x"]), "Optimizer takes ImplementationRules, and 'x' is none"),
         (lambda shop: Optimizer(str(shop)), "Optimizer takes a Catalog and Settings"),
         (lambda shop: Session(shop).what_if("select 1 from people").under({frozenset({"people"}): -1}), "cannot be -1: a number"),
         (lambda shop: Session(shop).what_if("select 1 from people").under({frozenset({"people"}): math.inf}), "cannot be inf"),

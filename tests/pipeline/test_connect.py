@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,8 +33,13 @@ SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server whose workers do not have planscope."""
-    folder = tmp_path_factory.mktemp("server")
+    with started(tmp_path_factory.mktemp("server")) as (address, _):
+        yield address
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[tuple[str, int]]:
+    """The address of a server whose workers do not have planscope, and its process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -56,9 +62,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         wait_until(lambda: process.poll() is not None or answers(port), lambda: (folder / "log").read_text()[-3000:])
         assert process.poll() is None, (folder / "log").read_text()[-3000:]
-        yield f"sc://127.0.0.1:{port}"
+        yield f"sc://127.0.0.1:{port}", process.pid
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
@@ -132,3 +139,37 @@ def test_a_plan_on_a_server(server: str, tmp_path: Path) -> None:
         [sys.executable, "-P", "-c", PLAN, server], cwd=tmp_path, env=environment, capture_output=True, text=True
     )
     assert done.stdout == f"{ {'k': [0, 1, 2, 3, 4], 'n': [20, 20, 20, 20, 19], 'm': [20] * 5} }\n", done.stderr
+
+
+LONG = """
+import sys
+from executor.spark.waiting import waited
+from experiments.pipeline.spark.errors import PipelineError, translated
+from experiments.pipeline.spark.session import spark_session
+
+spark = spark_session(remote=sys.argv[1])
+rows = spark.range(0, 10**15).selectExpr("sum(hash(id))")
+try:
+    with translated("counting"):
+        waited(spark, rows.collect, "counting", lambda line: print(line, flush=True))
+except PipelineError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_a_server_that_dies_ends_what_waits_for_it(tmp_path: Path) -> None:
+    """Its client would ask for it ten minutes and more, in the job, its cancellation and the end of the session."""
+    with started(tmp_path) as (address, server), (tmp_path / "out").open("w") as out:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        client = subprocess.Popen(
+            [sys.executable, "-P", "-c", LONG, address], cwd=tmp_path, env=environment, stdout=out, stderr=subprocess.STDOUT
+        )
+        try:
+            wait_until(lambda: "counting: for" in (tmp_path / "out").read_text(), (tmp_path / "out").read_text)
+            os.killpg(server, signal.SIGKILL)
+            wait_until(lambda: client.poll() is not None, (tmp_path / "out").read_text)
+        finally:
+            client.kill()
+            client.wait()
+    assert (tmp_path / "out").read_text().endswith("counting: Spark failed: the Spark Connect server does not answer any more\n")

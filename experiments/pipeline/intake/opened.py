@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
+from pyspark import __version__ as spark_version
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DateType, DecimalType, TimestampNTZType, TimestampType
@@ -182,6 +183,8 @@ def reading(table: Source) -> Iterator[None]:
             said = "Spark has no driver for it; --jars FILE.jar adds one, --option driver=CLASS names its class"
         elif "DATA_SOURCE_NOT_FOUND" in text or "Failed to find" in text:
             said = f'neither planscope nor Spark knows a format "{table.format}"; --jars FILE.jar adds one to Spark'
+            if table.format == "avro":  # of Spark's own, but not in its package
+                said += f"\n--conf spark.jars.packages=org.apache.spark:spark-avro_2.13:{spark_version} fetches that of Avro"
         raise PipelineError(f"cannot read {table.label}: {redacted(said)}") from error
 
 

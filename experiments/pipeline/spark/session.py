@@ -21,10 +21,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import wait
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from executor.spark.waiting import in_thread, is_remote
+from executor.spark.waiting import answers, in_thread, is_remote, served
 from experiments.lock import hold, holder
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks, translated
 from experiments.pipeline.spark.java import class_path, java_environment
@@ -111,7 +112,10 @@ def stop_session() -> None:
     started, _started = _started, None
     if started is not None and started.process == os.getpid():
         with suppress(Exception):  # its process or server may be gone
-            started.spark.stop()
+            if answers(started.spark):
+                started.spark.stop()
+            else:  # PySpark's own end of the process would ask for it for minutes
+                started.spark.client.close()
         started.files.close()
 
 
@@ -240,6 +244,7 @@ def _connected(url: str, folder: Path, progress: Say, conf: Mapping[str, str]) -
             spark: SparkSession = builder.getOrCreate()
         except ImportError as error:
             raise PipelineError(f"--remote needs more packages: {error}\npip install 'planscope[connect]'") from error
+        served(spark, partial(reach, url))
         ship(spark, folder)
     return spark
 

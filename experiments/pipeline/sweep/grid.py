@@ -64,8 +64,8 @@ def variants_of(
 def check_seeds(seeds: Sequence[Any], names: Sequence[str], variants: Sequence[Variant], problems: Problems) -> None:
     """Note seeds that are no whole numbers or come twice, seed settings that are no such setting or that a variant sets too."""
     for seed in seeds:
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            problems.add(f"a seed is a whole number from 0 up, not {seed!r}", "sweep", "seeds")
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 63:
+            problems.add(f"a seed is a whole number from 0 up, below 2^63, not {seed!r}", "sweep", "seeds")
     if len(set(map(str, seeds))) < len(seeds):
         problems.add("a seed is listed twice", "sweep", "seeds")
     numbers = [doc.name for doc in describe_settings() if isinstance(doc.default, int) and not isinstance(doc.default, bool)]
