@@ -13,7 +13,7 @@ from memo_viz.explain import Actual, Actuals
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.traits import Collation
-from optimizer.errors import SettingsError
+from optimizer.errors import ExecutionError, SettingsError
 from optimizer.pipeline import OptimizedQuery
 
 if TYPE_CHECKING:
@@ -82,8 +82,18 @@ def reader(
     not_null = query.bound.tree.props.not_null
     types = [stream.schema.field(p).type for p in positions]
     schema = pa.schema([pa.field(o.name, t, not not_null >> o.id & 1) for o, t in zip(query.outputs, types, strict=True)])
-    batches = (pa.record_batch([batch.column(p) for p in positions], schema=schema) for batch in stream)
-    return pa.RecordBatchReader.from_batches(schema, batches)
+
+    def named(batch: pa.RecordBatch) -> pa.RecordBatch:
+        columns = [batch.column(p) for p in positions]
+        for field, column in zip(schema, columns, strict=True) if query.settings.plugins else ():
+            if not field.nullable and column.null_count:
+                raise ExecutionError(
+                    f"{field.name} is NULL in some rows, which the query excludes\n"
+                    f"an operator or a rule of a plug-in is wrong ({', '.join(query.settings.plugins)})"
+                )
+        return pa.record_batch(columns, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, map(named, stream))
 
 
 def new_counters() -> Counters:

@@ -610,6 +610,36 @@ class LimitToPeek(RewriteRule):
 '''
 
 
+NOTHING = """
+from dataclasses import dataclass
+import pyarrow as pa
+
+@operator
+@dataclass(frozen=True)
+class Nothing(PhysicalOperator):
+    name = "nothing"
+    def cost(self, model, output, inputs): return 1000.0
+    def produce(self, node, context):
+        for batch in context.open(node.inputs[0]):
+            yield pa.record_batch([pa.nulls(len(batch), each.type) for each in batch.columns], schema=batch.schema)
+
+@rule
+class FilterToNothing(ImplementationRule):
+    name = "filter_to_nothing"
+    pattern = node(Filter, ANY)
+    def apply(self, bound, context): return (Nothing(),)
+"""
+
+
+def test_null_where_the_query_excludes_it_is_an_error(tmp_path: Path) -> None:
+    session = Session(
+        {"t": pa.table({"a": [1, 2, 3]})}, {"disable": ("filter_to_filter_rows",)}, plugins=[written(tmp_path, NOTHING)]
+    )
+    sql = "select count(*) n from t group by a having count(*) < 2"
+    with pytest.raises(ExecutionError, match=r"n is NULL in some rows, which the query excludes\n.*mine\.py"):
+        session.sql(sql)
+
+
 @pytest.mark.parametrize(
     ("estimator", "message"), [("histogram", "give it a method estimate"), ("upper_bound", "no bound for peek"), ("true", "peek")]
 )
