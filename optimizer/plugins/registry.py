@@ -70,8 +70,11 @@ class Registry:
             raise SettingsError(
                 f"{_called(rule)} is no rule: derive it from TransformationRule, ImplementationRule or RewriteRule"
             )
-        if not isinstance(getattr(made, "pattern", None), Pattern):
+        pattern = getattr(made, "pattern", None)
+        if not isinstance(pattern, Pattern):
             raise SettingsError(f"{_called(rule)} has no pattern: write pattern = node(...)")
+        if pattern.op is None and base is not RewriteRule:
+            raise SettingsError(f"the pattern of {_called(rule)} is ANY: write pattern = node(...), which names an operator")
         if type(made).apply is base.apply and getattr(made, "to", None) is None:  # type: ignore[attr-defined]
             raise SettingsError(f"{_called(rule)} has no method apply(self, bound, context)")
         if not isinstance(made.promise, int | float):

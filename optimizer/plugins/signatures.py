@@ -11,7 +11,14 @@ from optimizer.errors import SettingsError, many
 from optimizer.rules.interface import Pattern
 
 RULE = {"apply": ("bound", "context")}
-OPERATOR = {"cost": ("model", "output", "inputs"), "produce": ("node", "context"), "stage": ("node", "context")}
+OPERATOR = {
+    "cost": ("model", "output", "inputs"),
+    "produce": ("node", "context"),
+    "stage": ("node", "context"),
+    "pass_through": ("required", "output", "inputs"),
+    "derive": ("delivered", "index", "output", "inputs"),
+    "describe": ("label",),
+}
 ESTIMATOR = {"estimate": ("op", "props", "inputs"), "known": ("relations",)}
 COST_MODEL = {
     "local": ("op", "delivered", "output", "inputs"),
@@ -66,7 +73,12 @@ def check_fields(rule: str, pattern: Pattern, to: type[PhysicalOperator]) -> Non
 
 
 def check_pattern(rule: str, pattern: Pattern) -> None:
-    """Raises SettingsError where a pattern has another number of inputs than its operator: it would never bind."""
+    """Raises SettingsError where a pattern has another number of inputs than its operator: it would never bind; and for a `where`
+    that is no function of an operator."""
+    if pattern.where is not None and not callable(pattern.where):
+        raise SettingsError(f"where in the pattern of {rule} is {pattern.where!r:.60}: write a function of an operator")
+    if pattern.where is not None:
+        check_arguments(pattern.where, f"where in the pattern of {rule}", ("op",))
     for op in pattern.op if isinstance(pattern.op, tuple) else (pattern.op,):
         arity, inputs = getattr(op, "arity", None), pattern.inputs
         if op is not None and inputs is not None and arity is not None and arity != len(inputs):

@@ -130,6 +130,16 @@ def test_decorators_leave_what_they_stand_on_as_it_is_elsewhere() -> None:
             "@rule\nclass A(ImplementationRule):\n    name = 'a'\n    pattern = node(Limit, ANY)\n    to = HashJoin\n",
             "A cannot make a HashJoin of a Limit, which has no kind: write an apply",
         ),
+        (
+            KEEP.replace("node(Join, ANY, ANY)", "ANY").replace("Rewrite", "Transformation"),
+            r"the pattern of Keep is ANY: write pattern = node\(...\)",
+        ),
+        (KEEP.replace("ANY, ANY", "ANY, ANY, where=5"), "where in the pattern of Keep is 5: write a function of an operator"),
+        (KEEP.replace("ANY, ANY", "ANY, ANY, where=lambda: True"), r"where in the pattern of Keep gets 1 argument \(op\)"),
+        (
+            "@operator\nclass A(PhysicalOperator):\n    name = 'a'\n    def pass_through(self, required): pass\n",
+            r"A.pass_through gets 3 arguments \(required, output, inputs\)",
+        ),
         (KEEP.replace("node(Join, ANY, ANY)", "node(Limit, node(Scan, ANY))"), r"gives Scan 1 input, and it has 0: .*\(Scan\)"),
         (MINE.replace("graph, relations)", "graph)"), r"mine gets 2 arguments .*\nwrite def mine\(graph, relations\)"),
         ("@estimator\nclass A(Estimator):\n    def estimate(self, op): pass\n", r"A.estimate gets 3 arguments \(op, props"),
