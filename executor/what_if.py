@@ -22,6 +22,9 @@ class WhatIf:
         query.give_groups()
         self._memo = Recosting(query.engine)
 
+    def __repr__(self) -> str:
+        return f"WhatIf({self.query!r})"
+
     def under(self, rows: Mapping[frozenset[str], float] | None = None, factors: Mapping[str, float] | None = None) -> Changed:
         """The cheapest plan if relation sets (aliases in lower case) have these rows and operators cost so many times as much."""
         found = self._memo.under(rows, factors)

@@ -125,6 +125,9 @@ class Optimizer:
         self.enumerator = chosen_enumerator(settings, plugins)
         self.rules = rule_set(settings, transformations, implementations)
 
+    def __repr__(self) -> str:
+        return f"Optimizer({self.catalog!r})"
+
     @collector_paused()
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
         """Plan one query. Raises SqlError, Unsupported, NoPlan."""

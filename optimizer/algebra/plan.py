@@ -34,6 +34,9 @@ class PlanNode:
         self.rows, self.local_cost, self.cost, self.group = rows, local_cost, cost, group
         self.id = -1
 
+    def __repr__(self) -> str:
+        return f"PlanNode({self.op.name}, cost={self.cost:,.0f}, rows={self.rows:,.0f})"
+
     def rebuilt(self, op: PhysicalOperator, inputs: tuple[PlanNode, ...]) -> PlanNode:
         """The same node, of another operator or over other inputs. Over another number of them nothing is asked of these."""
         alternative = self.alternative if len(inputs) == len(self.inputs) else Alternative((), self.alternative.delivered)

@@ -33,6 +33,9 @@ class Trace:
         self._seq = 0
         self._start = perf_counter_ns()
 
+    def __repr__(self) -> str:
+        return f"Trace({len(self.events):,} events)"
+
     def header(self, sql: str, settings: Mapping[str, Any], catalog_digest: str) -> None:
         """The first event of every trace."""
         self.emit("header", format=FORMAT, version=VERSION, sql=sql, settings=dict(settings), catalog_digest=catalog_digest)

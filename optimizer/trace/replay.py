@@ -77,6 +77,9 @@ class Replay:
         self._blocks: list[_Block] = []
         self._base, self._base_block = MemoState(), 0
 
+    def __repr__(self) -> str:
+        return f"Replay(event {self.position:,} of {len(self.events):,})"
+
     @classmethod
     def load(cls, path: Path) -> Replay:
         """Read a written trace, as far as it can be read. Raises CatalogError when it is none at all."""

@@ -15,6 +15,8 @@ from optimizer.errors import CatalogError, PlanscopeError, SettingsError, SqlErr
 from optimizer.pipeline import Optimizer
 from optimizer.presets import preset_file
 from optimizer.settings import Settings
+from optimizer.trace.recorder import Trace
+from optimizer.trace.replay import Replay
 
 
 def test_sql_gives_arrow_under_the_users_names(shop):
@@ -61,6 +63,9 @@ def test_explain_does_not_run(shop):
     explanation = session.explain("select cast(name as integer) from people")  # would fail if it ran
     assert explanation.actual is None
     assert "table_scan" in explanation.text and "table_scan" in repr(explanation)
+    query = session.optimize("select name from people")
+    shown = [query.plan, query.stages[0], session.optimizer, session.what_if("select name from people"), Trace(), Replay([])]
+    assert all(repr(each).startswith(f"{type(each).__name__}(") for each in shown)
     assert explanation.plan._repr_svg_().startswith("<svg")
     assert explanation.memo._repr_svg_().startswith("<svg")
     assert explanation.memo.state.winners()
