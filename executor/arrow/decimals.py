@@ -199,11 +199,15 @@ def remainder(a: pa.Array, b: pa.Array, type: DataType) -> pa.Array | None:
 
 
 def to_double(array: pa.Array) -> pa.Array:
-    """The nearest double of each value (of unscaled values beyond 2^53: nearly)."""
+    """The nearest double of each value; of unscaled values beyond 2^53 what DuckDB makes, which nearly always is that too."""
     values = unscaled(array) if pa.types.is_decimal128(array.type) else None
     if values is None or array.type.scale > 22:
         return single_array(array.cast(pa.float64()))
     doubles = values.astype(np.float64)
     if array.type.scale:
         doubles /= 10.0**array.type.scale
+        large = np.flatnonzero(np.abs(values) > 1 << 53)
+        if len(large):
+            whole, rest = np.divmod(np.abs(values[large]), 10**array.type.scale)
+            doubles[large] = np.sign(values[large]) * (whole + rest / 10.0**array.type.scale)
     return with_nulls(doubles, pa.float64(), array)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from decimal import Decimal
+from decimal import Context, Decimal
+from random import Random
 
 import pyarrow as pa
 import pytest
 
+from executor.arrow.decimals import to_double
 from executor.arrow.expressions import compile_predicate, compile_scalar
 from optimizer.algebra.evaluate import holds
 from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList, Literal
@@ -254,3 +256,11 @@ def test_predicates_keep_true_rows_and_guard_raising_conjuncts() -> None:
 def test_random_differs_by_row() -> None:
     values = compile_scalar(Call("random", (), F64))(batch_of([(1,)] * 100, [I32])).to_pylist()
     assert len(set(values)) > 90 and all(0 <= v < 1 for v in values)
+
+
+@pytest.mark.parametrize(("digits", "scale"), [(15, 2), (18, 0), (18, 3), (18, 9), (38, 10)])
+def test_decimals_of_many_digits_become_the_nearest_double(digits: int, scale: int) -> None:
+    random = Random(digits * scale)
+    values = [Decimal(random.randrange(-(10**digits) + 1, 10**digits)).scaleb(-scale, Context(prec=60)) for _ in range(999)]
+    made = to_double(pa.array([*values, None], pa.decimal128(digits, scale)))
+    assert made.to_pylist() == [*map(float, values), None]
