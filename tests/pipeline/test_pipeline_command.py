@@ -104,14 +104,15 @@ def test_nothing_runs_where_a_later_stage_cannot(tmp_path: Path, capsys: pytest.
     assert main(["pipeline", "run", str(written(tmp_path, text)), "-o", str(tmp_path / "out")]) == 2
     told = capsys.readouterr().err
     assert (
-        "spec.toml: [import]: there is no file or folder" in told
+        "spec.toml, line 1: [import]: there is no file or folder" in told
         and 'line 7: [report] baseline: there is no variant "zzz" in the sweep; there are default' in told
     )
     (tmp_path / "a.csv").write_text("a\n1\n")
     text = '[import]\nsources = ["a.csv"]\njars = ["no.jar"]\n[analyze]\ndata = "nowhere"'
     assert main(["pipeline", "run", str(written(tmp_path, text)), "-o", str(tmp_path / "out")]) == 2
     told = capsys.readouterr().err
-    assert f"spec.toml: [import]: there is no file {tmp_path / 'no.jar'}" in told and "[analyze]: there is no folder" in told
+    assert f"spec.toml, line 1: [import]: there is no file {tmp_path / 'no.jar'}" in told
+    assert "spec.toml, line 4: [analyze]: there is no folder" in told
     assert not (tmp_path / "out").exists()
     written(tmp_path, '[generate]\nkind = "tpch"\nscale = 0.01\n[sweep]\nqueries = ["tpch/q01"]')
     assert main(["pipeline", "run", str(tmp_path / "missing.toml")]) == 2

@@ -29,6 +29,7 @@ from experiments.pipeline.stages.stages import ORDER, Context, Import, Outcome, 
 from experiments.pipeline.sweep.problems import SpecError
 from experiments.pipeline.sweep.run import progress_of, run_folder, runs
 from optimizer.errors import CatalogError, PlanscopeError, many
+from optimizer.toml_places import Places
 
 VERSION = 1
 _NOT_BEGUN = {"state": "not begun", "since": None, "until": None, "text": ""}
@@ -49,7 +50,7 @@ def run_pipeline(
     if not stages:
         raise SpecError(f"{pipeline.file.name} has no stage {only}; it has {', '.join(names)}")
     out = out.absolute()
-    _check(stages, out, pipeline.file.name)
+    _check(stages, out, pipeline.places)
     make_folder(lock_file(out).parent)
     with hold(lock_file(out), f"the pipeline in {out}"):
         known = (read_state(out) or {}).get("stages", {})
@@ -57,7 +58,7 @@ def run_pipeline(
         return {stage.name: _run(stage, Context(out, spark, say, resume), state) for stage in stages}
 
 
-def _check(stages: Sequence[Stage], out: Path, file: str) -> None:
+def _check(stages: Sequence[Stage], out: Path, places: Places) -> None:
     """Raises SpecError with the mistakes of all stages."""
     found: list[str] = []
     for stage in stages:
@@ -66,7 +67,7 @@ def _check(stages: Sequence[Stage], out: Path, file: str) -> None:
         except SpecError as error:  # which says where
             found.append(str(error))
         except PlanscopeError as error:
-            found.append(f"{file}: [{stage.name}]: {error}")
+            found.append(f"{places.file}, line {places.line(stage.name)}: [{stage.name}]: {error}")
     if found:
         raise SpecError("\n".join(found))
 

@@ -19,10 +19,11 @@ from optimizer.toml_places import Places
 
 @dataclass(frozen=True)
 class Pipeline:
-    """`stages` in the order in which they run. `file`: where they were read from, absolute."""
+    """`stages` in the order in which they run. `file`: where they were read from, absolute; `places` of its tables."""
 
     file: Path
     stages: tuple[Stage, ...]
+    places: Places
 
 
 def read_pipeline(file: Path) -> Pipeline:
@@ -45,7 +46,7 @@ def read_pipeline(file: Path) -> Pipeline:
         raise SpecError(f"{file} has no stage: write a table [{'], ['.join(ORDER)}]")
     stages = _stages(tables, file.absolute().parent, problems)
     problems.check()
-    return Pipeline(file.absolute(), stages)
+    return Pipeline(file.absolute(), stages, problems.places)
 
 
 def _stages(tables: dict[str, Any], base: Path, problems: Problems) -> tuple[Stage, ...]:
