@@ -9,6 +9,7 @@ from memo_viz.explain import Actual, Actuals, plan_table
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
 from optimizer.errors import many
+from optimizer.explanation.diagram import Diagram
 from optimizer.trace.recorder import Trace
 from optimizer.trace.state import MemoState
 
@@ -67,6 +68,27 @@ class Memo:
         from memo_viz.svg import inline_svg
 
         return inline_svg(self.svg())
+
+
+class PlanDiagram(Diagram):
+    """Which plan wins where; in a notebook, the picture. `title`: the query."""
+
+    title = ""
+
+    @property
+    def svg(self) -> str:
+        """A whole SVG document."""
+        from memo_viz.plan_diagram import plan_diagram_svg
+
+        return plan_diagram_svg(self.json, self.title)
+
+    def __repr__(self) -> str:
+        return self.show()
+
+    def _repr_svg_(self) -> str:
+        from memo_viz.svg import inline_svg
+
+        return inline_svg(self.svg)
 
 
 class SearchTrace(Trace):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from executor.pictures import PlanDiagram
 from memo_viz.explain import finite, plan_json, plan_table
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.printing import number
-from optimizer.explanation.diagram import Diagram, axis, diagram
+from optimizer.explanation.diagram import axis, diagram
 from optimizer.explanation.recost import Recosting
 from optimizer.pipeline import OptimizedQuery
 
@@ -35,10 +36,12 @@ class WhatIf:
         axes: Sequence[tuple[frozenset[str], float | None, float | None]],
         factors: Mapping[str, float] | None = None,
         points: int = 60,
-    ) -> Diagram:
+    ) -> PlanDiagram:
         """The plan diagram over the rows of one set of relations or two, each with the least and the greatest value (None: by
         the estimate)."""
-        return diagram(self._memo, [axis(self._memo, *each, points) for each in axes], factors)
+        found = PlanDiagram(*diagram(self._memo, [axis(self._memo, *each, points) for each in axes], factors))
+        found.title = " ".join(self.query.sql.split())
+        return found
 
 
 class Changed:

@@ -35,6 +35,7 @@ def test_the_winner_changes_where_the_plan_before_costs_more() -> None:
 def test_a_diagram_has_the_winner_of_each_point() -> None:
     what_if = Session(SHOP).what_if(QUERIES[0])
     one = what_if.diagram([(frozenset("a"), 1.0, 1e6)], points=6)
+    assert one.svg.startswith("<svg") and "max-width:100%" in one._repr_svg_() and repr(one) == one.show()
     (axis,) = one.axes
     assert len(one.plans) > 1 and axis.estimate == 1000 and axis.selectivity[-1] == 1e3
     for value, cost in zip(axis.values, one.costs[0], strict=True):
