@@ -19,7 +19,6 @@ from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.alternatives import exactly
 from optimizer.decorrelate.methods import decorrelate
 from optimizer.decorrelate.removal import remove_subqueries
-from optimizer.errors import many
 from optimizer.prepass.common_spools import with_common_spools
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.instructions import Program
@@ -51,7 +50,7 @@ class Stage:
         self.columns, self.rewritings = columns, tuple(firings)
 
     def __repr__(self) -> str:
-        return f"Stage({self.name}, {many(len(self.rewritings), 'rewriting')}, {self.ms:.1f} ms)"
+        return f"Stage({self.name}, {self.ms:.1f} ms)"
 
     @cached_property
     def text(self) -> str:
