@@ -39,6 +39,7 @@ Start = Callable[[], "SparkSession"]  # gives the session, started on its first 
 DEFAULT_MASTER = "local[*]"
 _PORTS = {"spark": 7077, "sc": 15002}  # where none is given
 _REACH_SECONDS = 10
+_BACKOFF = 2000  # milliseconds at most between 15 tries: calls to a server that is gone end within half a minute, and not in ten
 _WORKER_SECONDS = 60  # until a cluster has given the application an executor
 _TRIES = 4  # of a task whose process died: Spark's default on clusters, while on one machine it is 1
 _LOOPBACK = "127.0.0.1"
@@ -245,6 +246,8 @@ def _connected(url: str, folder: Path, progress: Say, conf: Mapping[str, str]) -
         except ImportError as error:
             raise PipelineError(f"--remote needs more packages: {error}\npip install 'planscope[connect]'") from error
         served(spark, partial(reach, url))
+        for policy in spark.client.get_retry_policies():
+            policy.max_backoff = _BACKOFF
         ship(spark, folder)
     return spark
 
