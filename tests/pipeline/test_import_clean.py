@@ -73,6 +73,7 @@ def assert_same(asked: ImportRequest, counts: dict, folder: Path, spark: SparkSe
         assert rows(folder, table) == rows(there, table)
 
 
+@pytest.mark.slow
 def test_the_dataset_is_the_one_that_spark_makes(tmp_path: Path, spark: SparkSession) -> None:
     asked = lay(tmp_path, SHOP)
     counts = without_spark(asked, tmp_path / "clean")
