@@ -207,7 +207,7 @@ def to_double(array: pa.Array) -> pa.Array:
     if array.type.scale:
         doubles /= 10.0**array.type.scale
         large = np.flatnonzero(np.abs(values) > 1 << 53)
-        if len(large):
+        if len(large) and array.type.scale <= 18:  # beyond it there is nothing before the point
             whole, rest = np.divmod(np.abs(values[large]), 10**array.type.scale)
             doubles[large] = np.sign(values[large]) * (whole + rest / 10.0**array.type.scale)
     return with_nulls(doubles, pa.float64(), array)

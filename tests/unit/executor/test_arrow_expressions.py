@@ -264,3 +264,10 @@ def test_decimals_of_many_digits_become_the_nearest_double(digits: int, scale: i
     values = [Decimal(random.randrange(-(10**digits) + 1, 10**digits)).scaleb(-scale, Context(prec=60)) for _ in range(999)]
     made = to_double(pa.array([*values, None], pa.decimal128(digits, scale)))
     assert made.to_pylist() == [*map(float, values), None]
+
+
+@pytest.mark.parametrize("scale", [18, 19, 22, 23, 38])
+def test_decimals_of_many_digits_after_the_point_become_doubles(scale: int) -> None:
+    values = [Decimal(n).scaleb(-scale, Context(prec=60)) for n in (2**63 - 1, -(2**53) - 1, -1, 0)]
+    made = to_double(pa.array([*values, None], pa.decimal128(38, scale))).to_pylist()
+    assert made[:4] == pytest.approx(list(map(float, values)), rel=1e-15, abs=0.0) and made[4] is None
