@@ -157,7 +157,9 @@ class Settings:
     )
     budget_groups: int = _knob(0, "memo groups after which exploration stops, as with budget_mexprs; 0: no limit")
     budget_tasks: int = _knob(
-        200_000, "tasks after which the search stops; the plan is then complete, the best so far, but not proven; 0: no limit"
+        200_000,
+        "tasks after which the search ends, with a quarter more at most and those of one plan; the plan is complete then, the "
+        "best so far, but not proven; 0: no limit",
     )
     budget_mexprs: int = _knob(20_000, "logical multi-expressions after which exploration stops, likewise; 0: no limit")
     budget_ms: int = _knob(

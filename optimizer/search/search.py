@@ -29,7 +29,7 @@ from optimizer.rules.interface import RuleContext
 from optimizer.rules.rule_set import RuleSet
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.failures import what_was_found, why_no_plan
-from optimizer.search.first_plan import want_one_plan
+from optimizer.search.first_plan import want_no_orders, want_one_plan
 from optimizer.search.forms import spools_first
 from optimizer.search.group_ways import add_way, waiting_way
 from optimizer.search.regions import Regions
@@ -188,26 +188,36 @@ class Search(SearchContext):
         trace.task = None
 
     def _take_first_plan(self, root: Goal) -> None:
-        """A budget is spent. Nothing more is proved. The query as it was given is costed, which takes a few tasks for each
-        operator, and of each goal the cheaper plan stays: that, or what was found."""
+        """A budget is spent. Nothing more is proved. What was found is costed without asking for more orders, as far as a quarter
+        of `budget_tasks` goes; where that does not end, the query as it was given is, which takes a few tasks for each operator.
+        Of each goal the cheapest plan stays."""
         self.spent("budget_ms" if self.late() else "budget_tasks")
+        self._abandon()
+        self.stale = False
+        if not root.settled:
+            self.prune, self.pass_limits = True, False
+            self.exploration = "all"
+            self.budget = self.counters.tasks + self.context.settings.budget_tasks // 4
+            want_no_orders(self, self.regions)
+            self.ask(root)
+            if not self.drain() or root.best_cost == INFINITY:
+                self._abandon()
+                want_one_plan(self.regions)
+                self.budget = self.deadline = INFINITY
+                self.ask(root)
+                self.drain()
+        for goal in self.memo.goals:
+            goal.settled |= goal.best_cost < INFINITY and goal.status is not Status.IMPOSSIBLE  # whatever that is, it will do
+
+    def _abandon(self) -> None:
+        """Leave what is still to be done."""
         if self.trace is not None:
             self.trace.emit("budget", tasks=self.counters.tasks, left=[task.id for task in self.stack])
         self.stack.clear()
-        self.stale = False
         for goal in self.memo.goals:
             if goal.status is Status.OPEN:
                 goal.status = Status.ABANDONED
                 self.emit_close(goal)
-        if not root.settled:
-            want_one_plan(self.regions)
-            self.budget = self.deadline = INFINITY
-            self.prune, self.pass_limits = True, False
-            self.exploration = "all"
-            self.ask(root)
-            self.drain()
-        for goal in self.memo.goals:
-            goal.settled |= goal.best_cost < INFINITY and goal.status is not Status.IMPOSSIBLE  # whatever that is, it will do
 
     # -- what tasks ask -----------------------------------------------------------------------------------------------------
 

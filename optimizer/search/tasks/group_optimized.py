@@ -31,6 +31,8 @@ class GroupOptimized(Task):
         if search.exploration == "interleaved" and goal.group >= 0 and self._explores(search):
             return
         goal.ways = []
+        if search.hurried:  # what was left out costs at least what is proved
+            goal.dropped = min(goal.dropped, goal.lower)
         proved = min(goal.best_cost, goal.dropped)
         if goal.best_cost == goal.dropped == INFINITY:
             goal.status, goal.lower = Status.IMPOSSIBLE, INFINITY
