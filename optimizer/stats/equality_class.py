@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import starmap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from optimizer.stats.selectivity import Combine, back_off
 Relations = int
 OnLeaf = tuple[tuple[tuple[float, ColumnSet], ...], ColumnSet]  # factors on one relation, and all its equated columns
 NOTHING: OnLeaf = ((), 0)
+Looks = tuple[Any, ...]
 Equal = tuple[ColumnSet, ...]  # columns of a relation that are equal in every row
 SURE = 0.5  # share of values found by a key from which on all are thought to be
 
@@ -40,7 +41,7 @@ class _Entry(NamedTuple):
     fewest: float
     minus_rows: float  # the largest table first
     single: bool  # nothing else of it is equated; of two aliases of a table the other goes first
-    # then in the order of columns, which does not depend on that of the relations
+    looks: Looks  # of two aliases with as many, what else tells them apart whatever the order of FROM
     columns: ColumnSet
     relation: int
     factor: float
@@ -52,7 +53,9 @@ class _Entry(NamedTuple):
 
 class EqualityClass:
     """Columns that a region equates, directly or in turn. A subset may link only some of them: `factors` looks at the
-    equalities whose two columns it holds. `several`: relations with columns in other classes too, or more than one in this."""
+    equalities whose two columns it holds. `several`: relations with columns in other classes too, or more than one in this;
+    `looks`: what tells relations
+    of as many rows apart, whatever their order."""
 
     def __init__(
         self,
@@ -61,8 +64,9 @@ class EqualityClass:
         leaves: Sequence[RelationStats],
         found: Mapping[tuple[ColumnId, ColumnId], tuple[int, int, int]],
         several: Relations,
+        looks: Sequence[Looks],
     ) -> None:
-        self._leaves, self._several = leaves, several
+        self._leaves, self._several, self._looks = leaves, several, looks
         self._pairs = [(1 << home[a] | 1 << home[b], 1 << a | 1 << b) for a, b in pairs]
         self._found = [(1 << a | 1 << b, *found[a, b]) for a, b in pairs if (a, b) in found]
         self.relations: Relations = 0
@@ -106,7 +110,7 @@ class EqualityClass:
         share, several = 1.0, self._several
         on_leaves: dict[int, OnLeaf] = {}
         for entries in self._linked(held):
-            for _, _, _, columns, i, _, within, _, _, _ in entries:
+            for _, _, _, _, columns, i, _, within, _, _, _ in entries:
                 share *= within
                 if several >> i & 1:
                     factors, equated = on_leaves.get(i, NOTHING)
@@ -125,7 +129,7 @@ class EqualityClass:
             for entry in entries[1:]:
                 if entry is looks:
                     continue
-                _, _, _, columns, i, factor, _, alone, _, _ = entry
+                _, _, _, _, columns, i, factor, _, alone, _, _ = entry
                 if several >> i & 1:
                     factors, equated = on_leaves[i]
                     on_leaves[i] = (*factors, (factor, columns)), equated
@@ -182,7 +186,7 @@ class EqualityClass:
             fewest, factor, within, alone, silent, once = leaf.equated.get((columns, equal)) or _equated(leaf, columns, equal)
             member = -1 if silent else self._members.get(columns.bit_length() - 1, -1)
             single = not self._several >> i & 1
-            known = _Entry(fewest, -leaf.base_rows, single, columns, i, factor, within, alone, member, once)
+            known = _Entry(fewest, -leaf.base_rows, single, self._looks[i], columns, i, factor, within, alone, member, once)
             self._entries[columns] = known
         return known
 

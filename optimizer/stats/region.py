@@ -18,7 +18,7 @@ import numpy.typing as npt
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.props import united
 from optimizer.algebra.scalars import Call, Predicate, Scalar
-from optimizer.stats.equality_class import NOTHING, EqualityClass, OnLeaf, Relations, combined_leaf
+from optimizer.stats.equality_class import NOTHING, EqualityClass, Looks, OnLeaf, Relations, combined_leaf
 from optimizer.stats.relation import CEILING, RelationStats, columns_of
 from optimizer.stats.selectivity import Combine, back_off, plain_column, selectivity
 
@@ -40,21 +40,26 @@ class RegionRows:
         """`combine`: what becomes of several factors on one relation."""
         self.leaves, self._combine = leaves, combine
         home = {column: i for i, leaf in enumerate(leaves) for column in leaf.columns}
+        first = _first_of_equals(leaves)
         equalities: list[tuple[ColumnId, ColumnId]] = []
         others: list[Scalar] = []
         for conjunct in predicate:
             pair = _equated(conjunct)
-            if pair is not None:
-                equalities.append(pair)
-            else:
+            if pair is None:
                 others.append(conjunct)
+                continue
+            a, b = (first.get(column, column) for column in pair)
+            if a != b:
+                equalities.append((a, b))
         self._shares = _shares(others, home, leaves) if others else []
         once = several = 0
         for column in {c for pair in equalities for c in pair}:
             several |= once & 1 << home[column]
             once |= 1 << home[column]
-        found = _found_by_key(equalities, home, leaves)
-        self._classes = [EqualityClass(pairs, home, leaves, found, several) for pairs in _connected(equalities)]
+        classes = _connected(equalities)
+        looks = _looks(classes, home, leaves)
+        found = _found_by_key(equalities, home, leaves, looks)
+        self._classes = [EqualityClass(pairs, home, leaves, found, several, looks) for pairs in classes]
         self._alone = column_set(k for k, each in enumerate(self._classes) if each.alone)
         self._touching = [0] * len(leaves)  # classes by relation, as bits
         for k, each in enumerate(self._classes):
@@ -195,8 +200,40 @@ def _equated(conjunct: object) -> tuple[ColumnId, ColumnId] | None:
     return None
 
 
+def _first_of_equals(leaves: Sequence[RelationStats]) -> dict[ColumnId, ColumnId]:
+    """Of columns that are equal in every row of a relation the one that stands for them, a key if there is one: which of them a
+    conjunct names says nothing."""
+    first = {}
+    for leaf in leaves:
+        for equal in () if leaf.props is None else leaf.props.equivalences:
+            keys = next((key & equal for key in leaf.keys if key & equal and not key & (key - 1)), equal)
+            for column in column_ids(equal):
+                first[column] = (keys & -keys).bit_length() - 1
+    return first
+
+
+def _looks(
+    classes: list[list[tuple[ColumnId, ColumnId]]], home: Mapping[ColumnId, int], leaves: Sequence[RelationStats]
+) -> list[Looks]:
+    """What tells relations apart that have as many stored rows, two aliases of a table for example, whatever their order: rows,
+    and of each equated column its distinct values and those of all columns that it is equated with."""
+    if len({leaf.base_rows for leaf in leaves}) == len(leaves):
+        return [()] * len(leaves)
+    equated: list[list[tuple[object, ...]]] = [[] for _ in leaves]
+    for pairs in classes:
+        members = {c for pair in pairs for c in pair}
+        ndv = {c: leaves[home[c]].columns[c].ndv for c in members}
+        everyone = sorted((leaves[home[c]].base_rows, ndv[c]) for c in members)
+        for c in members:
+            equated[home[c]].append((ndv[c], everyone))
+    return [(leaf.rows, sorted(own)) for leaf, own in zip(leaves, equated, strict=True)]
+
+
 def _found_by_key(
-    pairs: Sequence[tuple[ColumnId, ColumnId]], home: dict[ColumnId, int], leaves: Sequence[RelationStats]
+    pairs: Sequence[tuple[ColumnId, ColumnId]],
+    home: dict[ColumnId, int],
+    leaves: Sequence[RelationStats],
+    looks: Sequence[Looks],
 ) -> dict[tuple[ColumnId, ColumnId], tuple[int, int, int]]:
     """For equalities of two relations that hold a key of one of them (of both: of the larger table), and of more than one: the
     relation with the key, the one that looks for its rows, and how many columns the key has if this is one of them, else 0."""
@@ -208,9 +245,9 @@ def _found_by_key(
     for (one, other), equal in between.items():
         if len(equal) > 1:
             columns = column_set(c for pair in equal for c in pair)
-            keys = [(leaves[i].base_rows, i, key) for i in (one, other) for key in leaves[i].keys if key and not key & ~columns]
-            if keys:
-                _, i, key = max(keys)
+            held = [(i, key) for i in (one, other) for key in leaves[i].keys if key and not key & ~columns]
+            if held:
+                i, key = max(held, key=lambda each: (leaves[each[0]].base_rows, looks[each[0]], each))
                 columns_of_key = key.bit_count()
                 for a, b in equal:
                     found[a, b] = i, one + other - i, columns_of_key if key >> a & 1 or key >> b & 1 else 0

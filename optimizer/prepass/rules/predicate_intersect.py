@@ -2,6 +2,7 @@
 
     x > 3 ∧ x > 5 → x > 5        x = 1 ∧ x = 2 → FALSE        x IN (1, 2, 3) ∧ x > 1 → x IN (2, 3)        x <= y ∧ x >= y → x = y
     x = 1 ∧ x IS NOT NULL → x = 1        x = 1 ∧ x IS NULL → FALSE        p ∧ ¬p → FALSE
+    x < y → FALSE where an input, or the predicate with the inputs, says x = y
 
 Kinds   the predicates of filters, scans, and joins of every kind but mark joins
 NULLs   a conjunct that is not TRUE of a NULL x keeps it out as x IS NOT NULL does; UNKNOWN and FALSE are one here
@@ -18,13 +19,16 @@ from optimizer.algebra.logical import Filter, Scan
 from optimizer.algebra.logical_joins import Apply, Join, SingleJoin
 from optimizer.algebra.nulls import null_rejected
 from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.props import merge_equivalences
 from optimizer.algebra.scalars import FALSE, Call, ColumnRef, Predicate
 from optimizer.algebra.trees import Tree
+from optimizer.prepass.known import equalities
 from optimizer.prepass.rules.predicate_weaken import filtering, intersected
 from optimizer.prepass.scalar_rewrite import plain
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
 NEVER: Predicate = (FALSE,)
+DIFFER = ("<", ">", "<>")
 
 
 class PredicateIntersect(RewriteRule):
@@ -33,9 +37,9 @@ class PredicateIntersect(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         predicate = filtering(bound.op)
-        if predicate is None or len(predicate) < 2:
+        if predicate is None:
             return None
-        fewer = intersection(predicate)
+        fewer = NEVER if _parts_equals(predicate, bound) else intersection(predicate) if len(predicate) > 1 else predicate
         return None if fewer == predicate else Tree(replace(bound.op, predicate=fewer), bound.inputs)  # type: ignore[type-var]
 
 
@@ -54,3 +58,13 @@ def intersection(predicate: Predicate) -> Predicate:
                     return NEVER
                 together = tuple(other for other in together if other is not test)
     return predicate if together == predicate else conjunction(together)
+
+
+def _parts_equals(predicate: Predicate, bound: Tree) -> bool:
+    """Whether it wants columns to differ that are equal in all rows which it lets pass."""
+    compared = [s for s in predicate if isinstance(s, Call) and s.function in DIFFER]
+    unlike = [s.columns for s in compared if all(isinstance(arg, ColumnRef) for arg in s.args)]
+    if not unlike or not bound.inputs:
+        return False
+    equal = merge_equivalences([*equalities(predicate), *(each for side in bound.inputs for each in side.props.equivalences)])
+    return any(not both & ~members for both in unlike for members in equal)
