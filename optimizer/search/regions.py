@@ -113,6 +113,8 @@ class Regions(OfSearch):
             self.search.counters.narrow(
                 "no rule parts the conjuncts of a join that read the NULLs of an outer join from its others"
             )
+        if not self._bit and self.search.rules.bits.get("aggregate_split_join") and _groups_above_others(tree):
+            self.search.counters.narrow("relations between others of several kinds of joins are not grouped below them")
         if self._order is not None:
             context = self.search.context
             placed = place_order(self._order, collected, cross)
@@ -387,6 +389,23 @@ def _crosses(tree: Tree) -> bool:
         (op, below.op) for op, node in joins for below in node.inputs if isinstance(below, Tree) and isinstance(below.op, Join)
     ]
     return any(op.kind is JoinKind.INNER and not op.predicate for pair in pairs for op in pair)
+
+
+def _groups_above_others(tree: Tree) -> bool:
+    """Whether there is grouping above a join that is not inner, and two inner ones below that: where it is tried first, it alone
+    may be what the others are joined to, and no join has it for an input."""
+    known: dict[int, tuple[int, bool]] = {}  # inner joins, and whether there are two below another
+    for node in postorder(tree):
+        if isinstance(node, Tree):
+            below = [known.get(id(side), (0, False)) for side in node.inputs]
+            count, found = sum(each[0] for each in below), any(each[1] for each in below)
+            if isinstance(node.op, Aggregate) and found:
+                return True
+            if isinstance(node.op, Join):
+                inner = node.op.kind is JoinKind.INNER
+                count, found = count + inner, found or (count > 1 and not inner)
+            known[id(node)] = count, found
+    return False
 
 
 def _parts_conjuncts(tree: Tree) -> bool:

@@ -123,6 +123,20 @@ def test_rules_that_order_joins_group_the_centre_of_a_star(grouped: str, more: s
     assert found == pytest.approx([cost, cost], rel=1e-6)
 
 
+@pytest.mark.parametrize("above", ["semi join c on s.k = c.k", "left join c on s.k = c.k"])
+def test_the_centre_of_a_star_below_a_join_of_another_kind_is_not_called_proven_by_rules(above: str) -> None:
+    """Written below the inner joins, the relations that they have between them are a leaf of theirs."""
+    joins = "join a on s.i = a.i join b on s.j = b.j"
+    over, under = f"s {joins} {above}", f"s {above} {joins}"
+    costs = []
+    for tables, mode, is_proven in ((over, "adaptive", True), (over, "rules", False), (under, "rules", True)):
+        settings = Settings(cost_model="c_out", enumeration=mode)
+        query = Optimizer(STAR, settings).optimize(f"select a.k, sum(s.k) from {tables} group by a.k")
+        assert query.search.proven == is_proven
+        costs.append(query.cost)
+    assert costs[0] == pytest.approx(costs[2], rel=1e-9) and costs[0] < costs[1]
+
+
 def test_a_join_that_comes_out_of_a_leaf_changes_places_with_a_semi_join() -> None:
     sql = """select d.k from (select distinct x.j, x.i from a x anti join b on x.i = b.j) y
         join a d on y.j = d.k semi join c on c.j = y.j"""
