@@ -7,8 +7,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import AggregateItem, Project, ProjectItem, Scan, ScanColumn
+from optimizer.algebra import AggregateItem, JoinKind, Project, ProjectItem, Scan, ScanColumn, compare
 from optimizer.algebra.physical import (
     FilterRows,
     HashAggregate,
@@ -23,7 +22,6 @@ from optimizer.algebra.physical import (
     TableScan,
     UnionAll,
 )
-from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, ColumnRef, Literal
 from optimizer.algebra.traits import ANY, SortKey, TraitSet
 from optimizer.cost.arrow import ArrowCost

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 
-from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
+from optimizer.algebra import ColumnId, Columns, SortKey, Tree, column_ids, column_set, conjunction
 from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
@@ -24,10 +24,7 @@ from optimizer.algebra.logical import (
     WindowItem,
 )
 from optimizer.algebra.logical_joins import Apply, Join, join_of_kind
-from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Case, ColumnRef, Literal, OuterRef, Scalar, WindowCall
-from optimizer.algebra.traits import SortKey
-from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64
 
 SIX = (None, 0, 1, 2, 2, 3)

@@ -11,9 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor.session import Session
-from optimizer.algebra.logical import Filter
-from optimizer.algebra.logical_joins import Apply
-from optimizer.algebra.trees import Tree, postorder
+from optimizer.algebra import Apply, Filter, Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.decorrelate.methods import METHODS

@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor.session import Session
-from optimizer.algebra.logical_joins import Apply
-from optimizer.algebra.trees import Tree, postorder
+from optimizer.algebra import Apply, Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.decorrelate import methods

@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from optimizer.algebra.columns import Columns, column_ids
+from optimizer.algebra import Apply, Columns, Tree, column_ids, postorder
 from optimizer.algebra.evaluate_order import group_key
-from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.printing import show_tree
-from optimizer.algebra.trees import Tree, postorder
 from optimizer.decorrelate.alternatives import alternatives
 from optimizer.decorrelate.general import General
 from optimizer.decorrelate.quick import quick

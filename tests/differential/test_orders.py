@@ -25,12 +25,9 @@ import pytest
 
 from executor.arrow.context import Tuning
 from executor.arrow.run import execute_table
-from optimizer.algebra.columns import column_ids
+from optimizer.algebra import LogicalOperator, LogicalProps, PhysicalOperator, column_ids
 from optimizer.algebra.evaluate_order import group_key
-from optimizer.algebra.logical import LogicalOperator
-from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.plan import PlanNode, prune_columns
-from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import ANY, TraitSet
 from optimizer.catalog.order import remember_orders, rows_ascend
 from optimizer.catalog.table import Catalog

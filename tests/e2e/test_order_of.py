@@ -13,8 +13,7 @@ from experiments.order_links import linked_by
 from experiments.order_of import SystemOrder, duckdb_order
 from experiments.same_rows import difference
 from experiments.timing import run
-from optimizer.algebra.logical import Scan
-from optimizer.algebra.trees import postorder
+from optimizer.algebra import Scan, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.errors import Unsupported
 from optimizer.joins.join_order import read_join_order, subtrees

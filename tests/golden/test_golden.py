@@ -23,12 +23,9 @@ import pyarrow as pa
 import pytest
 
 from executor.execution import reader
-from optimizer.algebra.columns import Columns, column_ids
-from optimizer.algebra.logical import Scan
-from optimizer.algebra.plan import PlanNode
+from optimizer.algebra import Columns, PlanNode, Scan, Tree, column_ids, postorder
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery
-from optimizer.algebra.trees import Tree, postorder
 from optimizer.dataset import open_dataset
 from optimizer.decorrelate.methods import METHODS
 from optimizer.errors import PlanscopeError

@@ -14,14 +14,10 @@ from random import Random
 
 import pyarrow as pa
 
-from optimizer.algebra.columns import column_ids
+from optimizer.algebra import Filter, Join, JoinKind, Node, Scan, ScanColumn, Tree, column_ids
 from optimizer.algebra.evaluate import holds
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Scan, ScanColumn
-from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare, conjunction, predicate_columns
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate, Scalar
-from optimizer.algebra.trees import Node, Tree
 
 INT = pa.int64()
 INNER, SEMI, ANTI, LEFT, RIGHT, FULL = (JoinKind(k) for k in ("inner", "semi", "anti", "left", "right", "full"))

@@ -7,10 +7,7 @@ from random import Random
 
 import pytest
 
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import compare
-from optimizer.algebra.trees import Node, Tree
+from optimizer.algebra import Join, JoinKind, Node, Tree, compare
 from optimizer.joins.conflicts import Edge, Rule, TreeOperator, conflicts, detect, settle
 from optimizer.joins.graph import Relations, subsets
 from optimizer.joins.operator_tree import operators_of

@@ -8,13 +8,7 @@ from random import Random
 
 import pytest
 
-from optimizer.algebra.columns import column_ids
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Scan
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import compare
-from optimizer.algebra.scalars import Call, Literal, Scalar
-from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra import Call, Filter, Join, JoinKind, Literal, Node, Scalar, Scan, Tree, column_ids, compare, postorder
 from optimizer.joins import reorderability
 from optimizer.joins.graph import Relations, subsets, union_over
 from optimizer.joins.region import JoinRegion, RegionJoin

@@ -16,13 +16,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from optimizer.algebra import JoinKind, Node, SetOpKind, Tree, predicate_scalar, rewrite
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
 from optimizer.algebra.evaluate import Value, evaluate, holds
 from optimizer.algebra.evaluate_numbers import EXACT, fit
 from optimizer.algebra.evaluate_order import group_key, order_key
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
     Choice,
@@ -37,15 +37,12 @@ from optimizer.algebra.logical import (
     Window,
 )
 from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin, join_of_kind
-from optimizer.algebra.predicates import predicate_scalar
 from optimizer.algebra.query import BoundQuery
 from optimizer.algebra.rebuild import map_scalars, map_tree_scalars
-from optimizer.algebra.scalar_trees import rewrite
 from optimizer.algebra.scalars import AggregateCall, Call, Case, ColumnRef, Literal, Ordered, OuterRef, Predicate, Scalar
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, has_subquery
 from optimizer.algebra.traits import Collation
-from optimizer.algebra.trees import Node, Tree
 from optimizer.errors import ExecutionError
 from tests.reference.naive_window import window_rows
 from tests.reference.props import assert_props_hold

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from optimizer.algebra import ColumnId, Window
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
-from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.evaluate import Value, evaluate
 from optimizer.algebra.evaluate_dates import date_add
 from optimizer.algebra.evaluate_order import group_key, order_key
-from optimizer.algebra.logical import Window
 from optimizer.algebra.scalars import AggregateCall, Frame, FrameBound, WindowCall
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.errors import ExecutionError

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from optimizer.algebra.columns import ColumnId, column_ids
+from optimizer.algebra import ColumnId, LogicalProps, column_ids
 from optimizer.algebra.evaluate_order import group_key
-from optimizer.algebra.props import LogicalProps
 
 
 def assert_props_hold(name: str, props: LogicalProps, rows: Sequence[Mapping[ColumnId, Any]]) -> None:

@@ -7,10 +7,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra.columns import Columns
-from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Values
-from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal
-from optimizer.algebra.trees import Tree
+from optimizer.algebra import Aggregate, AggregateCall, AggregateItem, ColumnRef, Columns, Filter, Literal, Tree, Values
 from optimizer.errors import ExecutionError
 from tests.reference.naive import run
 

@@ -16,14 +16,8 @@ from functools import cache
 from itertools import product
 from typing import TypeAlias
 
-from optimizer.algebra.columns import ColumnSet, column_ids
+from optimizer.algebra import ColumnSet, Join, JoinKind, Predicate, Scan, Tree, column_ids, predicate_columns
 from optimizer.algebra.evaluate import holds
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Scan
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import predicate_columns
-from optimizer.algebra.scalars import Predicate
-from optimizer.algebra.trees import Tree
 from optimizer.memo.memo import Memo
 
 # a tree: the columns of a leaf, or a join of two trees

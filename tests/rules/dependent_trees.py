@@ -10,8 +10,8 @@ from random import Random
 
 import pyarrow as pa
 
+from optimizer.algebra import Apply, Join, JoinKind, MarkJoin, SetOpKind, SingleJoin, SortKey, Tree, compare, conjunction
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
-from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
     AggregateItem,
@@ -29,8 +29,6 @@ from optimizer.algebra.logical import (
     Window,
     WindowItem,
 )
-from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin
-from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import (
     BOOL,
     TRUE,
@@ -46,8 +44,6 @@ from optimizer.algebra.scalars import (
     Scalar,
     WindowCall,
 )
-from optimizer.algebra.traits import SortKey
-from optimizer.algebra.trees import Tree
 
 INT, TOTAL = pa.int64(), pa.decimal128(38, 0)
 NAMES = ("k", "x", "y")

@@ -11,14 +11,9 @@ from random import Random
 
 import pyarrow as pa
 
-from optimizer.algebra.columns import Columns, ColumnSet, column_ids
-from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra import Columns, ColumnSet, Join, JoinKind, TraitSet, Tree, column_ids, compare, conjunction
 from optimizer.algebra.logical import Scan, ScanColumn, ScanForeignKey
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Scalar
-from optimizer.algebra.traits import TraitSet
-from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
 from tests.search.graphs import GraphQuery
 

@@ -13,11 +13,7 @@ import pytest
 from executor.session import Session
 from experiments.plan_space import draw, ready
 from experiments.timing import run
-from optimizer.algebra.columns import column_ids
-from optimizer.algebra.logical import Aggregate, AggregateItem
-from optimizer.algebra.scalars import AggregateCall, ColumnRef
-from optimizer.algebra.traits import TraitSet
-from optimizer.algebra.trees import Tree
+from optimizer.algebra import Aggregate, AggregateCall, AggregateItem, ColumnRef, TraitSet, Tree, column_ids
 from optimizer.algebra.types import aggregate_type
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset

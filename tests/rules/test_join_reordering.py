@@ -13,9 +13,7 @@ import pyarrow as pa
 import pytest
 
 from executor.session import Session
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.physical import HashJoin
-from optimizer.algebra.plan import PlanNode
+from optimizer.algebra import HashJoin, JoinKind, PlanNode
 from optimizer.catalog.table import Catalog
 from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.search.search import Search

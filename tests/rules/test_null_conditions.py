@@ -13,13 +13,8 @@ from itertools import product
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra.columns import Columns
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Values
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import compare, conjunction
+from optimizer.algebra import Columns, Join, JoinKind, Tree, Values, compare, conjunction
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate
-from optimizer.algebra.trees import Tree
 from optimizer.prepass.compiled import fits
 from optimizer.rules.interface import RuleContext, TransformationRule
 from optimizer.rules.transform.join_associate_left import JoinAssociateLeft

@@ -7,11 +7,8 @@ from random import Random
 
 import pytest
 
-from optimizer.algebra.columns import column_ids
-from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Project, ProjectItem
-from optimizer.algebra.predicates import compare, conjunction
+from optimizer.algebra import Aggregate, AggregateItem, Filter, Project, ProjectItem, Tree, column_ids, compare, conjunction
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, ColumnRef, Literal, Scalar
-from optimizer.algebra.trees import Tree
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.interface import RuleContext

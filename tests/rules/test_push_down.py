@@ -8,13 +8,9 @@ from random import Random
 
 import pytest
 
-from optimizer.algebra.columns import column_ids
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Project
+from optimizer.algebra import JoinKind, Node, Project, Tree, column_ids, compare, conjunction, postorder
 from optimizer.algebra.logical_joins import AnyJoin, Apply, Join, MarkJoin, SingleJoin
-from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import ColumnRef, Literal, OuterRef, Scalar
-from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.errors import ExecutionError
 from optimizer.joins.collect import collect_join_graphs, written_order
 from optimizer.joins.region import JoinRegion

@@ -9,9 +9,7 @@ import duckdb
 import pytest
 
 from executor import Session
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.trees import Tree, postorder
+from optimizer.algebra import Join, JoinKind, Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.pipeline import OptimizedQuery
 from tests.cases import Case, params, read

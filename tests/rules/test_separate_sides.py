@@ -9,14 +9,9 @@ from typing import Any
 
 import pytest
 
-from optimizer.algebra.columns import Columns
+from optimizer.algebra import Columns, Join, JoinKind, Scan, ScanColumn, Tree, compare, predicate_scalar
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Scan, ScanColumn
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import compare, predicate_scalar
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Scalar
-from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import DATE, INT32, INT64, TIMESTAMP
 from optimizer.errors import ExecutionError
 from optimizer.prepass.rules.arithmetic_within_bounds import ArithmeticWithinBounds

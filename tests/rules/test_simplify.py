@@ -14,14 +14,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra import value_ranges
+from optimizer.algebra import Project, ProjectItem, Tree, Values, conjunction, predicate_scalar, value_ranges
 from optimizer.algebra.columns import Columns, DataType
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import COMPARISONS
-from optimizer.algebra.logical import Project, ProjectItem, Values
-from optimizer.algebra.predicates import conjunction, predicate_scalar
 from optimizer.algebra.scalars import BOOL, Call, Cast, ColumnRef, InList, Literal, Scalar
-from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import DATE, DOUBLE, INT32, INT64, STRING, TIMESTAMP, arithmetic_type
 from optimizer.algebra.value_ranges import Range, Ranges
 from optimizer.errors import PlanscopeError

@@ -10,12 +10,10 @@ from collections import Counter
 
 import pytest
 
-from optimizer.algebra.columns import ColumnId, Columns, column_ids
+from optimizer.algebra import Aggregate, AggregateItem, ColumnId, Columns, Limit, Project, ProjectItem, Tree, Values, column_ids
 from optimizer.algebra.evaluate_order import group_key
-from optimizer.algebra.logical import Aggregate, AggregateItem, Limit, Project, ProjectItem, Values
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, AggregateCall, Call, ColumnRef, InList, Literal, Scalar
-from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64
 from optimizer.errors import ExecutionError
 from optimizer.prepass.hep import Batch, run_program

@@ -15,16 +15,10 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from optimizer.algebra import ColumnRef, Join, LogicalProps, PhysicalOperator, Scan, ScanColumn, Tree, compare
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
-from optimizer.algebra.logical import Scan, ScanColumn
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.physical.operator import Props
-from optimizer.algebra.predicates import compare
-from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.traits import Alternative, TraitSet, ascending
-from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
 from optimizer.cost.c_out import COut
 from optimizer.figures import Figures

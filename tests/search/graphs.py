@@ -7,14 +7,9 @@ from random import Random
 
 import pyarrow as pa
 
+from optimizer.algebra import ColumnRef, Join, JoinKind, Node, Scalar, Scan, ScanColumn, SortKey, TraitSet, Tree
 from optimizer.algebra.columns import Columns, column_set
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Scan, ScanColumn
-from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare, conjunction
-from optimizer.algebra.scalars import ColumnRef, Scalar
-from optimizer.algebra.traits import SortKey, TraitSet
-from optimizer.algebra.trees import Node, Tree
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
 
 SHAPES = ("chain", "star", "cycle", "clique", "random")

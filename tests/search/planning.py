@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from experiments.workloads.queries import resolve_sql
-from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.plan import PlanNode
+from optimizer.algebra import ColumnSet, PlanNode
 from optimizer.catalog.table import Catalog
 from optimizer.cost.model import CostModel
 from optimizer.drivers import new_search as search_over

@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 
 from experiments.workloads.queries import resolve_sql
-from optimizer.algebra.logical import Filter, Limit, Values
-from optimizer.algebra.scalars import Literal
-from optimizer.algebra.trees import Tree
+from optimizer.algebra import Filter, Limit, Literal, Tree, Values
 from optimizer.audit.audit import AuditReport, audit
 from optimizer.audit.ledger import Best, Claim, Ledger, Opening, Skip
 from optimizer.cost.arrow import ArrowCost

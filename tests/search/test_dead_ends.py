@@ -10,8 +10,7 @@ import pytest
 
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import resolve_sql
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.trees import Tree
+from optimizer.algebra import Join, Tree
 from optimizer.errors import InternalError, NoPlan, SettingsError
 from optimizer.joins import set_splits
 from optimizer.memo.goal import Status

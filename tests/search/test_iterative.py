@@ -10,13 +10,7 @@ import pytest
 
 from executor.session import Session
 from experiments.workloads.queries import resolve_sql
-from optimizer.algebra.columns import Columns
-from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import Filter, SetOp, Values
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import compare
-from optimizer.algebra.scalars import ColumnRef, Literal
-from optimizer.algebra.trees import Tree
+from optimizer.algebra import ColumnRef, Columns, Filter, Join, JoinKind, Literal, SetOp, SetOpKind, Tree, Values, compare
 from optimizer.catalog.table import Catalog
 from optimizer.cost.arrow import ArrowCost
 from optimizer.dataset import open_dataset

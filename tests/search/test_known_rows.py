@@ -15,11 +15,8 @@ from hypothesis import strategies as st
 from executor import Session
 from executor.counting import of_catalog
 from experiments.workloads.queries import resolve_sql
+from optimizer.algebra import Join, JoinKind, Leaf, LimitRows, Tree
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.physical import LimitRows
-from optimizer.algebra.trees import Leaf, Tree
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.errors import SqlError

@@ -9,15 +9,10 @@ from itertools import permutations
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra.columns import Columns
+from optimizer.algebra import Apply, Columns, HashJoin, Join, JoinKind, Tree, UnionAll, compare, conjunction
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Choice, Filter, Limit, Project, ProjectItem, Values
-from optimizer.algebra.logical_joins import Apply, Join
-from optimizer.algebra.physical import HashJoin, UnionAll
-from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, OuterRef
-from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.cost.arrow import ArrowCost
 from optimizer.figures import Figures

@@ -9,13 +9,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from optimizer.algebra.logical import LogicalOperator, Scan
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.physical import HashJoin, PhysicalOperator
+from optimizer.algebra import HashJoin, Join, LogicalOperator, LogicalProps, PhysicalOperator, Scan, Tree
 from optimizer.algebra.physical.operator import Props
-from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import ANY, Alternative, TraitSet, spelled
-from optimizer.algebra.trees import Tree
 from optimizer.cost.arrow import ArrowCost
 from optimizer.cost.model import Bounded, CostModel
 from optimizer.drivers import new_search

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from optimizer.algebra.columns import column_set
-from optimizer.algebra.physical import PartialSort, Sort
-from optimizer.algebra.props import LogicalProps
+from optimizer.algebra import LogicalProps, PartialSort, Sort, column_set
 from optimizer.algebra.traits import ANY, TraitSet, ascending, grouped, satisfies
 from optimizer.rules.catalog import ENFORCERS
 from optimizer.rules.enforce.moves import enforcers

@@ -13,10 +13,7 @@ from random import Random
 import pytest
 
 from experiments.cli import main
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Scan
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.trees import Tree
+from optimizer.algebra import Join, JoinKind, Scan, Tree
 from optimizer.errors import SettingsError
 from optimizer.joins.dp_ccp import pairs as dp_ccp_pairs
 from optimizer.joins.graph import JoinGraph

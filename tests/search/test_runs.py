@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
-from optimizer.algebra.physical import NestedApply
-from optimizer.algebra.plan import PlanNode
+from optimizer.algebra import ColumnId, ColumnSet, NestedApply, PlanNode, column_ids
 from optimizer.cost.model import Reruns
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.settings import Settings

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from optimizer.algebra.physical import ConstantRows, LimitRows, Sort, UnionAll
-from optimizer.algebra.plan import PlanNode
+from optimizer.algebra import ConstantRows, LimitRows, PlanNode, Sort, UnionAll
 from optimizer.algebra.traits import ANY, Alternative, TraitSet, satisfies
 from optimizer.errors import SpaceTooLarge
 from optimizer.memo.alternatives import alternatives

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.trees import Tree, postorder
+from optimizer.algebra import Join, JoinKind, Tree, postorder
 from optimizer.joins.collect import left_joins_above
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.settings import Settings

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optimizer.algebra.physical import MergeJoin, MergeUnion, ProjectRows, StreamingAggregate
-from optimizer.algebra.plan import PlanNode
-from optimizer.algebra.traits import satisfies
+from optimizer.algebra import MergeJoin, MergeUnion, PlanNode, ProjectRows, StreamingAggregate, satisfies
 from optimizer.errors import NoPlan
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.settings import Settings

@@ -11,9 +11,7 @@ import pytest
 from executor.session import Session
 from executor.spark.engine import SparkEngine
 from executor.spark.operators import Exchange, PartScan
-from optimizer.algebra.columns import Columns
-from optimizer.algebra.physical import FilterRows, ProjectRows, TableScan
-from optimizer.algebra.plan import PlanNode
+from optimizer.algebra import Columns, FilterRows, PlanNode, ProjectRows, TableScan
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
 from tests.cases import Case, params, read
 

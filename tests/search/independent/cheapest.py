@@ -26,9 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Project, Scan
-from optimizer.algebra.logical_joins import Join
+from optimizer.algebra import Aggregate, Join, JoinKind, LogicalProps, Project, Scan, Tree, conjunction
 from optimizer.algebra.physical import (
     HashAggregate,
     HashJoin,
@@ -41,11 +39,8 @@ from optimizer.algebra.physical import (
     StreamingAggregate,
     TableScan,
 )
-from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar
 from optimizer.algebra.traits import ANY, SortKey, TraitSet
-from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog, Table
 from optimizer.cost.model import CostModel
 from optimizer.stats.estimator import Estimator

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from optimizer.algebra import Join, JoinKind, Tree, combined
 from optimizer.algebra.canonical import CanonicalTexts, digest
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import combined
-from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings

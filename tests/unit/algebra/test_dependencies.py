@@ -7,11 +7,8 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra.columns import column_ids, column_set
-from optimizer.algebra.kinds import JoinKind, SetOpKind
+from optimizer.algebra import Join, JoinKind, SetOpKind, column_ids, column_set, compare
 from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Limit, Project, ProjectItem, Scan, ScanColumn, SetOp
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import compare
 from optimizer.algebra.props import Dependency, LogicalProps
 from optimizer.algebra.scalars import AggregateCall, Call, Cast, ColumnRef, Literal, Scalar
 

@@ -8,10 +8,9 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra.columns import column_ids
+from optimizer.algebra import column_ids, compare
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.null_rejection import CAN_BE_FALSE, CAN_BE_NULL, CAN_BE_TRUE, outcomes, rejects_nulls
-from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, Cast, ColumnRef, InList, Literal, Scalar
 
 INT = pa.int64()

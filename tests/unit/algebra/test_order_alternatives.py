@@ -8,10 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra import ColumnRef, JoinKind
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PartialSort, StreamingAggregate, WindowRows
 from optimizer.algebra.props import Dependency, LogicalProps
-from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.traits import ANY, Alternative, TraitSet, ascending, completed, grouped, reduce_traits, satisfies
 from optimizer.rules.catalog import ENFORCERS
 from optimizer.rules.enforce.moves import enforcers

@@ -5,11 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from optimizer.algebra import Call, Cast, ColumnRef, LogicalProps, ProjectItem, ProjectRows, Scalar
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.logical import ProjectItem
-from optimizer.algebra.physical.rows import ProjectRows
-from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import Call, Cast, ColumnRef, Scalar
 from optimizer.algebra.traits import SortKey, TraitSet, grouped
 
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from optimizer.algebra import ColumnRef, Filter, Join, Limit, Project, ProjectItem, Scan, ScanColumn, Tree, compare
 from optimizer.algebra.flags import CROSS_PRODUCT, OUTER_JOIN
 from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind
-from optimizer.algebra.logical import Filter, Limit, Project, ProjectItem, Scan, ScanColumn
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import compare
-from optimizer.algebra.scalars import ColumnRef
-from optimizer.algebra.trees import Tree
 
 A, B = (Tree(Scan(name, name, (ScanColumn(i, "x"), ScanColumn(i + 1, "y")))) for i, name in ((0, "a"), (2, "b")))
 ON = (compare("=", ColumnRef(0, pa.int64()), ColumnRef(2, pa.int64())),)

@@ -15,13 +15,9 @@ import pyarrow.parquet as pq
 from executor.arrow.context import Tuning
 from executor.arrow.counters import Counters
 from executor.arrow.run import execute_table
+from optimizer.algebra import HashJoin, JoinKind, LogicalProps, PhysicalOperator, PlanNode, Scan, ScanColumn, TableScan
 from optimizer.algebra.columns import Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.evaluate_order import compare_values
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Scan, ScanColumn
-from optimizer.algebra.physical import HashJoin, PhysicalOperator, TableScan
-from optimizer.algebra.plan import PlanNode
-from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.traits import ANY, Alternative, Collation, TraitSet
 from optimizer.rules.join_keys import split_keys

@@ -35,19 +35,8 @@ from hand_made_plans import (
 from executor.arrow.context import Tuning
 from executor.arrow.counters import Counters
 from executor.arrow.run import execute
+from optimizer.algebra import Aggregate, AggregateItem, Filter, Limit, LogicalOperator, Project, ProjectItem, Scan, SetOp, Values
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import (
-    Aggregate,
-    AggregateItem,
-    Filter,
-    Limit,
-    LogicalOperator,
-    Project,
-    ProjectItem,
-    Scan,
-    SetOp,
-    Values,
-)
 from optimizer.algebra.logical_joins import Apply, Join, MarkJoin
 from optimizer.algebra.physical import (
     FilterRows,

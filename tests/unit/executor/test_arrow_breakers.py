@@ -32,13 +32,9 @@ from hand_made_plans import (
 )
 
 from executor.arrow.context import Tuning
-from optimizer.algebra.columns import column_set
+from optimizer.algebra import AggregateCall, AggregateItem, Call, Cast, Scalar, SetOpKind, SortKey, column_set
 from optimizer.algebra.evaluate_order import group_key
-from optimizer.algebra.kinds import SetOpKind
-from optimizer.algebra.logical import AggregateItem
 from optimizer.algebra.physical import ConstantRows, HashAggregate, HashSetOp, LimitRows, Sort, StreamingAggregate, TopK, UnionAll
-from optimizer.algebra.scalars import AggregateCall, Call, Cast, Scalar
-from optimizer.algebra.traits import SortKey
 from optimizer.errors import ExecutionError
 from tests.reference.naive import aggregate_value
 

@@ -37,14 +37,11 @@ from hand_made_plans import (
 
 from executor.arrow.context import Tuning
 from executor.arrow.key_index import KeyIndex
+from optimizer.algebra import AggregateItem, PlanNode, SortKey, conjunction
 from optimizer.algebra.evaluate import holds
 from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind
-from optimizer.algebra.logical import AggregateItem
 from optimizer.algebra.physical import HashAggregate, HashJoin, MergeJoin, NestedLoopJoin, Sort
-from optimizer.algebra.plan import PlanNode
-from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Cast, Predicate, Scalar
-from optimizer.algebra.traits import SortKey
 
 
 def joined(

@@ -27,11 +27,7 @@ from hand_made_plans import (
 )
 
 from executor.arrow.key_index import KeyIndex
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import LogicalOperator
-from optimizer.algebra.logical_joins import MarkJoin, SingleJoin
-from optimizer.algebra.physical import HashJoin, NestedLoopJoin
-from optimizer.algebra.predicates import conjunction
+from optimizer.algebra import HashJoin, JoinKind, LogicalOperator, MarkJoin, NestedLoopJoin, SingleJoin, conjunction
 from optimizer.algebra.scalars import BOOL, Call, Predicate
 from optimizer.errors import ExecutionError
 from tests.reference.naive import joined_rows

@@ -12,12 +12,9 @@ from hand_made_plans import DATE, DEC, F64, I64, STR, TUNINGS, Plans, listed, no
 from executor.arrow.context import Tuning
 from executor.arrow.counters import Counters
 from executor.arrow.run import execute
-from optimizer.algebra.columns import column_set
+from optimizer.algebra import AggregateCall, AggregateItem, Cast, SortKey, column_set
 from optimizer.algebra.evaluate_order import group_key
-from optimizer.algebra.logical import AggregateItem
 from optimizer.algebra.physical import LimitRows, MergeUnion, PartialSort, Sort, StreamingAggregate
-from optimizer.algebra.scalars import AggregateCall, Cast
-from optimizer.algebra.traits import SortKey
 
 SIZES = (0, 1, 12, 60)
 TYPES = [I64, F64, STR, DEC, pa.bool_(), DATE]

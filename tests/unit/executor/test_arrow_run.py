@@ -39,10 +39,8 @@ from executor.arrow.counters import Counters
 from executor.arrow.parquet_rows import Decoder
 from executor.arrow.run import MOST_DEPTH, allow_depth, execute, execute_table
 from executor.session import Session
-from optimizer.algebra.columns import column_set
+from optimizer.algebra import AggregateItem, JoinKind, ProjectItem, Scan, ScanColumn, SortKey, column_set
 from optimizer.algebra.evaluate import holds
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import AggregateItem, ProjectItem, Scan, ScanColumn
 from optimizer.algebra.physical import (
     FilterRows,
     HashAggregate,
@@ -55,7 +53,6 @@ from optimizer.algebra.physical import (
 )
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.scalars import BOOL, FALSE, AggregateCall, Call, Cast, InList, Scalar
-from optimizer.algebra.traits import SortKey
 from optimizer.errors import ExecutionError
 
 TYPES = [I64, F64, STR, DEC, DATE, pa.bool_(), I32]

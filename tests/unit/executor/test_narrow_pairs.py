@@ -17,9 +17,8 @@ from test_arrow_joins import wanted
 from executor.arrow.batches import column_name
 from executor.arrow.context import Tuning
 from executor.arrow.narrow_pairs import NarrowPairs
+from optimizer.algebra import NestedLoopJoin, compare, conjunction
 from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind
-from optimizer.algebra.physical import NestedLoopJoin
-from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Scalar
 from planscope import Session
 

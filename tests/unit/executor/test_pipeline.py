@@ -15,8 +15,7 @@ from executor.arrow.batches import Batches
 from executor.arrow.context import Context, Tuning
 from executor.arrow.pipeline import at_work, begun, ordered_map
 from executor.arrow.whole_groups import group_starts, whole_groups
-from optimizer.algebra.columns import column_ids
-from optimizer.algebra.physical import FilterRows
+from optimizer.algebra import FilterRows, column_ids
 
 THREE = Tuning(inline=0, workers=3)
 

@@ -19,7 +19,7 @@ from executor.arrow.context import Tuning
 from executor.arrow.counters import Counters
 from executor.arrow.key_filter import KeyFilter
 from executor.arrow.runtime_filters import RuntimeFilters
-from optimizer.algebra.columns import column_ids
+from optimizer.algebra import SortKey, column_ids
 from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind, SetOpKind
 from optimizer.algebra.logical import AggregateItem, ProjectItem, WindowItem
 from optimizer.algebra.physical import (
@@ -39,7 +39,6 @@ from optimizer.algebra.physical import (
 )
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, WindowCall
-from optimizer.algebra.traits import SortKey
 from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError
 from tests.conftest import duckdb_over

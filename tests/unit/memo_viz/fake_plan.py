@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from optimizer.algebra.columns import Columns, column_set
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import AggregateItem, Scan, ScanColumn
+from optimizer.algebra import AggregateItem, Columns, JoinKind, Scan, ScanColumn, column_set, compare, conjunction
 from optimizer.algebra.physical import HashAggregate, HashJoin, Sort, TableScan
 from optimizer.algebra.plan import PlanNode, prune_columns
-from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal
 from optimizer.algebra.traits import ANY, Alternative, SortKey, TraitSet
 

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from optimizer.algebra.columns import Columns
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Limit, Scan, ScanColumn
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import compare
-from optimizer.algebra.scalars import ColumnRef, Literal
-from optimizer.algebra.trees import Node, Tree
+from optimizer.algebra import ColumnRef, Columns, Filter, Join, JoinKind, Limit, Literal, Node, Scan, ScanColumn, Tree, compare
 from optimizer.prepass.functions import rewrite
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.instructions import Instruction

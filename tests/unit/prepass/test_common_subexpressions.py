@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra import AggregateCall, Apply, Call, ColumnRef, Join, JoinKind, Literal, OuterRef, Tree, compare
 from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Project, ProjectItem, Scan, ScanColumn
-from optimizer.algebra.logical_joins import Apply, Join
-from optimizer.algebra.predicates import compare
 from optimizer.algebra.rebuild import copy_tree
-from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, OuterRef
-from optimizer.algebra.trees import Tree
 from optimizer.prepass.common_subexpressions import common_subexpressions
 from optimizer.prepass.shapes import Shapes
 from tests.unit.prepass.small_trees import BIG, columns_of, cross, limit, scan, where

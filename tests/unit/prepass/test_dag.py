@@ -6,10 +6,8 @@ import gc
 
 import pytest
 
-from optimizer.algebra.kinds import JoinKind, SetOpKind
+from optimizer.algebra import Apply, JoinKind, Node, SetOpKind, Tree, postorder
 from optimizer.algebra.logical import Choice, Limit, LogicalOperator, SetOp
-from optimizer.algebra.logical_joins import Apply
-from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.prepass.compiled import compiled
 from optimizer.prepass.dag import Dag, inputs_first, parents_first
 from optimizer.prepass.functions import rewrite

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optimizer.algebra.logical import Filter, Limit
-from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.trees import Tree
+from optimizer.algebra import Filter, Limit, Tree, conjunction
 from optimizer.errors import InternalError
 from optimizer.prepass.functions import rewrite
 from optimizer.prepass.instructions import Batch, MatchOrder

@@ -8,11 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from optimizer.algebra.logical import Filter, Limit, LogicalOperator
-from optimizer.algebra.predicates import compare, conjunction
+from optimizer.algebra import ColumnRef, Filter, Limit, Literal, LogicalOperator, Tree, compare, conjunction
 from optimizer.algebra.printing import show_tree
-from optimizer.algebra.scalars import ColumnRef, Literal
-from optimizer.algebra.trees import Tree
 from optimizer.errors import SqlError
 from optimizer.prepass.functions import rewrite
 from optimizer.prepass.hep import Batch

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optimizer.algebra.logical import Filter, Limit
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.trees import Tree
+from optimizer.algebra import Filter, Join, Limit, Tree
 from optimizer.prepass.functions import rewrite
 from optimizer.prepass.instructions import Batch, MatchOrder, Subprogram, rules_of, without
 from optimizer.prepass.program import PROGRAM

@@ -5,13 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra.columns import Columns
-from optimizer.algebra.kinds import JoinKind, SetOpKind
+from optimizer.algebra import Columns, Join, JoinKind, SetOpKind, Tree, compare
 from optimizer.algebra.logical import Filter, Limit, Project, ProjectItem, Scan, ScanColumn, SetOp
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, Scalar
-from optimizer.algebra.trees import Tree
 from optimizer.prepass.known import holds, implied, known, settled
 
 INT = pa.int64()

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Filter, Limit
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import compare
-from optimizer.algebra.scalars import Literal
-from optimizer.algebra.trees import Leaf, Tree
+from optimizer.algebra import Filter, Join, JoinKind, Leaf, Limit, Literal, Tree, compare
 from optimizer.memo.binding import bindings
 from optimizer.prepass.compiled import fits
 from optimizer.prepass.functions import rewrite

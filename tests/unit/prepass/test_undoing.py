@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optimizer.algebra.logical import Limit, Project, ProjectItem
-from optimizer.algebra.scalars import ColumnRef
-from optimizer.algebra.trees import Tree
+from optimizer.algebra import ColumnRef, Limit, Project, ProjectItem, Tree
 from optimizer.prepass.functions import rewrite
 from optimizer.prepass.instructions import Batch, MatchOrder, Subprogram
 from optimizer.prepass.report import Rewritten, Stop

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from optimizer.algebra.logical import SetOp
+from optimizer.algebra import SetOp, Tree, postorder
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery
-from optimizer.algebra.trees import Tree, postorder
 from optimizer.errors import SqlError, Unsupported
 
 Bind = Callable[[str], BoundQuery]

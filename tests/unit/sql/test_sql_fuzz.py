@@ -11,12 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.algebra.columns import ColumnSet, column_ids
-from optimizer.algebra.logical_joins import Apply
+from optimizer.algebra import Apply, ColumnSet, Tree, column_ids, postorder, walk
 from optimizer.algebra.query import BoundQuery
-from optimizer.algebra.scalar_trees import walk
 from optimizer.algebra.subqueries import AnySubquery, Subquery
-from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.errors import SqlError
 from optimizer.sql import tokens

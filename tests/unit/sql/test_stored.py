@@ -7,8 +7,7 @@ import pytest
 
 from executor.session import Session
 from experiments.workloads.queries import built_in_queries, resolve_sql
-from optimizer.algebra.logical import Scan
-from optimizer.algebra.trees import Tree, postorder
+from optimizer.algebra import Scan, Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.errors import SqlError
 from optimizer.pipeline import Optimizer

@@ -8,14 +8,11 @@ from math import isfinite
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra.columns import Columns
-from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra import Apply, Columns, JoinKind, MarkJoin, SingleJoin, Tree, postorder
 from optimizer.algebra.logical import Filter, LogicalOperator, Scan, ScanColumn
-from optimizer.algebra.logical_joins import Apply, MarkJoin, SingleJoin
 from optimizer.algebra.physical import FilterRows, LookupRows, NestedApply, PhysicalOperator
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, OuterRef, Predicate, Scalar
 from optimizer.algebra.traits import ANY, SortKey
-from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
 from optimizer.cost.applies import ROW_GROUP, rows_read
 from optimizer.cost.arrow import ArrowCost

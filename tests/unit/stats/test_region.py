@@ -6,11 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from optimizer.algebra import ColumnRef, LogicalProps, Scalar, Tree, compare, conjunction
 from optimizer.algebra.columns import Columns, column_set, union
-from optimizer.algebra.predicates import compare, conjunction
-from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import ColumnRef, Scalar
-from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.cost.c_out import COut
 from optimizer.figures import Figures

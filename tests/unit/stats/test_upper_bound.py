@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 
 from experiments.duckdb_estimates import FlatQuery
 from experiments.sub_plans import JOINS_ALONE, SubPlans
-from optimizer.algebra.columns import Columns
+from optimizer.algebra import Columns, Tree
 from optimizer.algebra.ctes import with_spools
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.spools import Spool, With
-from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.errors import InternalError, PlanscopeError

@@ -8,9 +8,7 @@ import pytest
 
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import built_in_queries, default_data, resolve_sql
-from optimizer.algebra.logical import Scan
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.trees import Tree, postorder
+from optimizer.algebra import Join, Scan, Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.program import PROGRAM

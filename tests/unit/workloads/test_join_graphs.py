@@ -10,8 +10,7 @@ from experiments.workloads.data import open_data
 from experiments.workloads.join_graphs import FAMILIES, JoinGraph, graph_of_table, join_graph
 from experiments.workloads.joingraph_data import JoinGraphCatalog, graph_tables
 from experiments.workloads.queries import default_data, resolve_sql
-from optimizer.algebra.logical import Scan
-from optimizer.algebra.trees import Tree, postorder
+from optimizer.algebra import Scan, Tree, postorder
 from optimizer.errors import SqlError
 from optimizer.prepass.hep import run_program
 from optimizer.prepass.program import PROGRAM
