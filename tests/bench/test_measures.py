@@ -10,7 +10,6 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from executor.session import Session
 from experiments.bench import decorrelation, quality, robustness, rules, space
 from experiments.bench.experiment import Options
 from experiments.bench.figures import draw
@@ -20,10 +19,8 @@ from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import resolve_sql
 from optimizer.errors import PlanscopeError, Unsupported
-from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.plan_space.of_search import full_space
-from optimizer.settings import Settings
-from optimizer.trace.recorder import Trace
+from planscope import OptimizedQuery, Optimizer, Session, Settings, Trace
 from tests.wrong_rule import TURN
 
 STAR = "select count(*) from f join d on f.d = d.id join e on f.e = e.id where d.v < 3 and e.v < 5"

@@ -14,12 +14,9 @@ from memo_viz.stepper.page import in_frame, stepper_page
 from memo_viz.words import Names, sentence
 from optimizer.algebra.types import STRING
 from optimizer.catalog.table import Catalog, Table, TableColumn, TableStats
-from optimizer.pipeline import Optimizer
-from optimizer.settings import Settings
-from optimizer.trace.recorder import Trace
-from optimizer.trace.replay import Replay
 from optimizer.trace.state import MemoState
 from optimizer.trace.walk import Walk
+from planscope import Optimizer, Replay, Settings, Trace
 from tests.processes import wait_until
 from tests.search.graphs import graph_query
 from tests.search.planning import trace_of, traced

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from executor.session import Session
 from experiments.bundles.bundle import Bundle, bundle_bytes, make_bundle, plan, read_bundle, recorded, write_bundle
 from experiments.bundles.catalog_json import catalog_json, read_catalog
 from experiments.bundles.mask import masked
@@ -25,8 +24,8 @@ from experiments.workloads.data import open_data
 from optimizer.catalog.histogram import Histogram
 from optimizer.catalog.table import Catalog, ColumnStats, TableStats
 from optimizer.errors import CatalogError, SettingsError, SqlError
-from optimizer.settings import Settings
 from optimizer.sql.smaller import count_parts, without
+from planscope import Session, Settings
 from tests.search.stored_tables import SHOP, catalog, table
 
 SQL = "select a.x, count(*) as n from a join b on a.k = b.k, c where b.j = c.j and c.y > 3 and a.x < 9 group by a.x order by n"

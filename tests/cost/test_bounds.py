@@ -19,16 +19,13 @@ from optimizer.engines.arrow import COST_MODELS
 from optimizer.figures import Figures
 from optimizer.memo.goal import Status
 from optimizer.memo.memo import Memo
-from optimizer.pipeline import Optimizer
 from optimizer.plan_space.expansion import expand_all
 from optimizer.plan_space.of_search import full_space
 from optimizer.rules.catalog import rule_set
 from optimizer.rules.interface import RuleContext
 from optimizer.search.extract import extract
 from optimizer.search.search import Search
-from optimizer.settings import Settings
-from optimizer.stats.estimator import Estimator
-from optimizer.trace.recorder import Trace
+from planscope import Estimator, Optimizer, Settings, Trace
 from tests.cost.random_models import only, random_coefficients, random_model
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
 from tests.search.planning import recomputed_cost

@@ -10,17 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from executor.session import Session
 from optimizer.algebra import Apply, Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.decorrelate import methods
 from optimizer.decorrelate.methods import decorrelate
 from optimizer.decorrelate.removal import remove_subqueries
-from optimizer.pipeline import Optimizer
 from optimizer.rules.interface import RuleContext
-from optimizer.settings import Settings
 from optimizer.sql.bind import bind
+from planscope import Optimizer, Session, Settings
 from tests.reference.compare import assert_same_bag, rows_of
 
 ROWS = 300

@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from executor.explanation import Result
-from executor.session import Session
 from optimizer.dataset import open_dataset
+from planscope import Result, Session
 from tests.reference.compare import assert_same_bag, rows_of
 
 INNER, OUTER, ROW_GROUP = 3_000_000, 20_000, 122_880

@@ -34,10 +34,9 @@ from optimizer.catalog.table import Catalog
 from optimizer.cost.model import Bounded
 from optimizer.dataset import open_dataset
 from optimizer.errors import NoPlan
-from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.search.extract import extract, give_groups
-from optimizer.settings import Settings
 from optimizer.stats.relation import RelationStats
+from planscope import OptimizedQuery, Optimizer, Settings
 from tests.conftest import blocks, quick_and_slow
 from tests.reference.compare import OrderKey, assert_result, assert_sorted, rows_of
 from tests.reference.props import assert_props_hold

@@ -15,13 +15,12 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from executor.session import Session
 from experiments.plan_space import compare_run, draw, leaves_choice, plan_line, ready
 from experiments.timing import run
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
-from optimizer.errors import PlanscopeError
 from optimizer.plan_space.of_search import full_space
+from planscope import PlanscopeError, Session
 from tests.conftest import quick_and_slow
 from tests.differential.datasets import POOL, dataset
 from tests.differential.queries import Query, queries

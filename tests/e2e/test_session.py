@@ -9,14 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from executor import Session
-from executor.session import open_data
 from optimizer.errors import CatalogError, PlanscopeError, SettingsError, SqlError
-from optimizer.pipeline import Optimizer
 from optimizer.presets import preset_file
-from optimizer.settings import Settings
-from optimizer.trace.recorder import Trace
-from optimizer.trace.replay import Replay
+from planscope import Optimizer, Replay, Session, Settings, Trace, open_data
 
 
 def test_sql_gives_arrow_under_the_users_names(shop):

@@ -8,17 +8,13 @@ import pytest
 
 from optimizer.algebra.plan import PlanNode
 from optimizer.catalog.table import Catalog
-from optimizer.cost.model import CostModel
 from optimizer.engines.arrow import cost_model
 from optimizer.errors import SettingsError
 from optimizer.explanation.changed import changed_cost, changed_estimator
 from optimizer.explanation.recost import Recosting
-from optimizer.pipeline import Optimizer
-from optimizer.settings import Settings
-from optimizer.stats.estimator import Estimator
-from optimizer.stats.known_rows import KnownRows
 from optimizer.stats.system_r import SystemR
 from optimizer.stats.upper_bound import UpperBound
+from planscope import CostModel, Estimator, KnownRows, Optimizer, Settings
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.planning import new_search, recomputed_cost
 from tests.search.stored_tables import SHOP

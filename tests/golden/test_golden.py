@@ -28,14 +28,12 @@ from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery
 from optimizer.dataset import open_dataset
 from optimizer.decorrelate.methods import METHODS
-from optimizer.errors import PlanscopeError
-from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.plan_space.expansion import expand_all
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS
-from optimizer.settings import Settings
 from optimizer.sql.bind import bind
+from planscope import OptimizedQuery, Optimizer, PlanscopeError, Settings
 from tests.conftest import duckdb_over
 from tests.golden import tables
 from tests.golden.files import read_cases

@@ -15,10 +15,9 @@ from optimizer.joins.graph import JoinGraph, subsets
 from optimizer.joins.join_order import JoinOrder, read_join_order, show_join_order, subtrees
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.joins.placed_order import has_order
-from optimizer.pipeline import Optimizer
 from optimizer.plan_space.of_search import full_space
 from optimizer.search.extract import extract
-from optimizer.settings import Settings
+from planscope import Optimizer, Settings
 from tests.search.graphs import SHAPES, edges_of, graph_query
 from tests.search.planning import new_search
 from tests.search.random_settings import optimum

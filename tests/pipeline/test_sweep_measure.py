@@ -11,14 +11,12 @@ import pytest
 from pyarrow import RecordBatch
 
 from executor.arrow.failures import ScalarError, operator_errors
-from executor.session import Session
 from experiments.bench.child import measured
 from experiments.pipeline.sweep.measure import NAME, _provenance, measure, row
 from experiments.pipeline.sweep.plan_shape import plan_shape
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.algebra.scalars import TRUE
-from optimizer.pipeline import OptimizedQuery
-from optimizer.settings import Settings
+from planscope import OptimizedQuery, Session, Settings
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from executor.session import Session
 from experiments.plan_space import draw, ready
 from experiments.timing import run
 from optimizer.algebra import Aggregate, AggregateCall, AggregateItem, ColumnRef, TraitSet, Tree, column_ids
@@ -19,10 +18,9 @@ from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.memo.binding import bindings
 from optimizer.memo.bounds import lower_bounds_fall
-from optimizer.pipeline import Optimizer
 from optimizer.plan_space.of_search import full_space
 from optimizer.rules.catalog import TRANSFORMATIONS
-from optimizer.settings import Settings
+from planscope import Optimizer, Session, Settings
 from tests.cases import read
 from tests.conftest import quick_and_slow
 from tests.golden import tables

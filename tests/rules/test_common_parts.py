@@ -8,11 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from executor import Session
 from optimizer.algebra.ctes import references
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
-from optimizer.pipeline import OptimizedQuery
+from planscope import OptimizedQuery, Session
 from tests.cases import Case, params, read
 from tests.conftest import duckdb_tables
 from tests.reference.compare import assert_same_bag, rows_of

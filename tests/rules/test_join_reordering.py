@@ -12,12 +12,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from executor.session import Session
 from optimizer.algebra import HashJoin, JoinKind, PlanNode
 from optimizer.catalog.table import Catalog
 from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.search.search import Search
-from optimizer.settings import Settings
+from planscope import Session, Settings
 from tests.conftest import blocks, quick_and_slow
 from tests.rules.closure import closure, plan_of, plans_of_memo
 from tests.rules.equivalence import assert_groups_are_equivalent

@@ -27,9 +27,8 @@ from optimizer.memo.memo import Memo
 from optimizer.rules.catalog import TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import ANY, ImplementationRule, RuleContext, node
 from optimizer.search.search import Search
-from optimizer.settings import Settings
-from optimizer.stats.estimator import Estimator
 from optimizer.stats.relation import RelationStats
+from planscope import Estimator, Settings
 from tests.search.graphs import edges_of, initial_tree
 
 

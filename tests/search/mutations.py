@@ -17,8 +17,7 @@ from optimizer.audit.ledger import Ledger, Opening
 from optimizer.errors import BoundRefuted, NoPlan
 from optimizer.search.extract import extract
 from optimizer.search.search import Search
-from optimizer.settings import Settings
-from optimizer.trace.recorder import Trace
+from planscope import Settings, Trace
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
 from tests.search.independent.options import MERGE
 from tests.search.planning import new_search, recomputed_cost

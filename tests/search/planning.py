@@ -7,20 +7,16 @@ from dataclasses import replace
 from experiments.workloads.queries import resolve_sql
 from optimizer.algebra import ColumnSet, PlanNode
 from optimizer.catalog.table import Catalog
-from optimizer.cost.model import CostModel
 from optimizer.drivers import new_search as search_over
 from optimizer.engines.arrow import cost_model
 from optimizer.figures import Figures
 from optimizer.memo.goal import Goal
 from optimizer.memo.memo import Memo
-from optimizer.pipeline import Optimizer
 from optimizer.rules.catalog import rule_set
 from optimizer.rules.interface import RuleContext
 from optimizer.search.search import Search
-from optimizer.settings import Settings
-from optimizer.stats.estimator import Estimator
 from optimizer.stats.relation import RelationStats
-from optimizer.trace.recorder import Trace
+from planscope import CostModel, Estimator, Optimizer, Settings, Trace
 from tests.search.graphs import GraphQuery
 
 FEW = 5  # relations up to which joins are searched set by set, unless a test asks for the table

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from optimizer.cost.model import CostModel
-from optimizer.stats.estimator import Estimator
+from planscope import CostModel, Estimator
 from tests.search.graphs import GraphQuery
 from tests.search.independent.cheapest import JOINS, Cheapest
 from tests.search.independent.knowledge import Key

@@ -20,11 +20,9 @@ from optimizer.engines.arrow import COST_MODELS
 from optimizer.joins.set_table import SetTable
 from optimizer.memo.bounds import lower_bounds_fall, lower_bounds_rise
 from optimizer.memo.goal import Status
-from optimizer.pipeline import Optimizer
 from optimizer.search import group_ways, region_start
 from optimizer.search.tasks import optimize_inputs
-from optimizer.settings import Settings
-from optimizer.trace.recorder import Trace
+from planscope import Optimizer, Settings, Trace
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.independent.options import HASH, MERGE, MODES
 from tests.search.mutations import plant, too_high

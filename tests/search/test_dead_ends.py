@@ -14,13 +14,11 @@ from optimizer.algebra import Join, Tree
 from optimizer.errors import InternalError, NoPlan, SettingsError
 from optimizer.joins import set_splits
 from optimizer.memo.goal import Status
-from optimizer.pipeline import Optimizer
 from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 from optimizer.search.extract import extract
 from optimizer.search.search import Search
-from optimizer.settings import Settings
-from optimizer.trace.replay import Replay
+from planscope import Optimizer, Replay, Settings
 from tests.search.graphs import graph_query
 from tests.search.independent.options import HASH, LOOP, MERGE, MODES
 from tests.search.planning import new_search, plan, recomputed_cost, traced

@@ -14,13 +14,10 @@ from optimizer.algebra.spools import With
 from optimizer.audit.audit import audit
 from optimizer.catalog.table import Catalog
 from optimizer.explanation.recost import Recosting
-from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.plan_space.of_search import full_space
 from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.rules.transform.join_commute import JoinCommute
-from optimizer.settings import Settings
-from optimizer.trace.recorder import Trace
-from optimizer.trace.replay import Replay
+from planscope import OptimizedQuery, Optimizer, Replay, Settings, Trace
 from tests.conftest import blocks, quick_and_slow
 from tests.search.snapshot import snapshot
 from tests.search.stored_tables import STAR, catalog, table

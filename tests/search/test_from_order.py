@@ -7,8 +7,7 @@ from itertools import permutations
 
 import pytest
 
-from optimizer.pipeline import Optimizer
-from optimizer.settings import Settings
+from planscope import Optimizer, Settings
 from tests.search.stored_tables import catalog, table
 
 TABLES = catalog(

@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from executor.session import Session
 from experiments.workloads.queries import resolve_sql
 from optimizer.algebra import ColumnRef, Columns, Filter, Join, JoinKind, Literal, SetOp, SetOpKind, Tree, Values, compare
 from optimizer.catalog.table import Catalog
@@ -20,7 +19,6 @@ from optimizer.iterative.search import Iterative, IterativeSearch
 from optimizer.memo.alternatives import alternatives
 from optimizer.memo.goal import Goal, Status
 from optimizer.memo.memo import Memo
-from optimizer.pipeline import Optimizer
 from optimizer.plan_space.of_search import full_space
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import RuleContext
@@ -28,10 +26,7 @@ from optimizer.rules.transform.semi_join_to_inner_on_key import SemiJoinToInner
 from optimizer.search.extract import extract
 from optimizer.search.group_ways import enforcing, implementation_way
 from optimizer.search.search import Search
-from optimizer.settings import Settings
-from optimizer.stats.estimator import Estimator
-from optimizer.trace.recorder import Trace
-from optimizer.trace.replay import Replay
+from planscope import Estimator, Optimizer, Replay, Session, Settings, Trace
 from tests.conftest import quick_and_slow
 from tests.golden import tables
 from tests.golden.test_golden import FILES, read

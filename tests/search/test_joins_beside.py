@@ -11,10 +11,8 @@ import pytest
 
 from optimizer.algebra.columns import column_ids
 from optimizer.catalog.table import Catalog
-from optimizer.pipeline import Optimizer
-from optimizer.settings import Settings
-from optimizer.stats.estimator import Estimator
 from optimizer.stats.relation import ColumnFigures, RelationStats
+from planscope import Estimator, Optimizer, Settings
 from tests.conftest import blocks, quick_and_slow
 from tests.search.stored_tables import catalog, table
 

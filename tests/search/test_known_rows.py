@@ -12,7 +12,6 @@ import pytest
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from executor import Session
 from executor.counting import of_catalog
 from experiments.workloads.queries import resolve_sql
 from optimizer.algebra import Join, JoinKind, Leaf, LimitRows, Tree
@@ -21,13 +20,12 @@ from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.errors import SqlError
 from optimizer.joins.inner import InnerRegion
-from optimizer.settings import Settings
 from optimizer.sql.bind import bind
 from optimizer.stats.choose import EstimatorFactory
-from optimizer.stats.estimator import Estimator
 from optimizer.stats.injected import Injected
 from optimizer.stats.perturbed import Perturbed
 from optimizer.stats.relation import RelationStats
+from planscope import Estimator, Session, Settings
 from tests.conftest import quick_and_slow
 from tests.differential.datasets import POOL, dataset
 from tests.differential.join_queries import join_queries

@@ -12,9 +12,7 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical_joins import Join
 from optimizer.catalog.table import Catalog
 from optimizer.memo.group import Group
-from optimizer.pipeline import Optimizer
-from optimizer.settings import Settings
-from optimizer.trace.recorder import Trace
+from planscope import Optimizer, Settings, Trace
 from tests.conftest import blocks, quick_and_slow
 from tests.search.stored_tables import STAR, catalog, table
 

@@ -23,10 +23,7 @@ from optimizer.memo.region_groups import RegionGroups, RegionKey
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 from optimizer.search.search import Search
-from optimizer.settings import Settings
-from optimizer.stats.estimator import Estimator
-from optimizer.trace.recorder import Trace
-from optimizer.trace.replay import Replay
+from planscope import Estimator, Replay, Settings, Trace
 from tests.search.snapshot import snapshot
 
 INT = pa.int64()

@@ -12,13 +12,12 @@ from random import Random
 
 import pytest
 
-from executor import Session
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import default_data, resolve_sql
 from optimizer.audit.ledger import Ledger, Opening
 from optimizer.memo.goal import Status
 from optimizer.search.extract import extract
-from optimizer.settings import Settings
+from planscope import Session, Settings
 from tests.conftest import blocks, quick_and_slow
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
 from tests.search.independent.options import MODES

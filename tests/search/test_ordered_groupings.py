@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from optimizer.catalog.table import Catalog
-from optimizer.pipeline import OptimizedQuery, Optimizer
-from optimizer.settings import Settings
+from planscope import OptimizedQuery, Optimizer, Settings
 from tests.search.stored_tables import catalog, table
 
 NAMES = "abcdefgh"

@@ -22,9 +22,8 @@ from optimizer.memo.memo import Memo
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.interface import ImplementationRule, RuleContext
-from optimizer.settings import Settings
-from optimizer.stats.estimator import Estimator
 from optimizer.stats.relation import RelationStats
+from planscope import Estimator, Settings
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
 
 

@@ -12,10 +12,8 @@ from optimizer.audit.audit import audit
 from optimizer.errors import SettingsError
 from optimizer.joins.graph import JoinGraph
 from optimizer.joins.set_splits import set_splits
-from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.plan_space.of_search import full_space
-from optimizer.settings import Settings
-from optimizer.trace.recorder import Trace
+from planscope import OptimizedQuery, Optimizer, Settings, Trace
 from tests.search.stored_tables import catalog, table
 
 N = table("n", 10000, {"j": 1000, "k": 1000, "v": 1000})

@@ -17,14 +17,12 @@ from optimizer.algebra import Join, JoinKind, Scan, Tree
 from optimizer.errors import SettingsError
 from optimizer.joins.dp_ccp import pairs as dp_ccp_pairs
 from optimizer.joins.graph import JoinGraph
-from optimizer.pipeline import Optimizer
 from optimizer.plan_space.expansion import expand_all
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
-from optimizer.rules.interface import TransformationRule
 from optimizer.rules.rule_set import RuleSet
 from optimizer.rules.transform.join_exchange_inner import JoinExchangeInner
 from optimizer.search.search import Search
-from optimizer.settings import Settings
+from planscope import Optimizer, Settings, TransformationRule
 from tests.joins.test_counts import PAIRS, SETS
 from tests.search.graphs import SHAPES, GraphQuery, crossing, graph_query
 from tests.search.planning import new_search, plan

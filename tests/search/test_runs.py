@@ -6,8 +6,7 @@ import pytest
 
 from optimizer.algebra import ColumnId, ColumnSet, NestedApply, PlanNode, column_ids
 from optimizer.cost.model import Reruns
-from optimizer.pipeline import OptimizedQuery, Optimizer
-from optimizer.settings import Settings
+from planscope import OptimizedQuery, Optimizer, Settings
 from tests.search.stored_tables import catalog, table
 
 TABLES = catalog(

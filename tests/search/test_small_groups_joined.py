@@ -8,11 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from executor.session import Session
 from optimizer.figures import Figures
 from optimizer.joins.inner import inner_region
-from optimizer.pipeline import Optimizer
-from optimizer.settings import Settings
+from planscope import Optimizer, Session, Settings
 
 ONE = "(select max(p) p, min(q) q, count(*) v from {})"
 TOP = "(select p, q, v from {} order by 1, 2, 3 limit 1)"

@@ -16,7 +16,6 @@ from optimizer.algebra.traits import ANY, Alternative, TraitSet, satisfies
 from optimizer.errors import SpaceTooLarge
 from optimizer.memo.alternatives import alternatives
 from optimizer.memo.goal import Goal
-from optimizer.pipeline import Optimizer
 from optimizer.plan_space import Choice, PlanSpace, Way
 from optimizer.plan_space.of_search import full_space, searched_space
 from optimizer.plan_space.operator_trees import count_operator_trees
@@ -25,8 +24,7 @@ from optimizer.plan_space.settle import settle
 from optimizer.rules.enforce.moves import enforcers
 from optimizer.search.extract import extract
 from optimizer.search.search import Search
-from optimizer.settings import Settings
-from optimizer.trace.recorder import Trace
+from planscope import Optimizer, Settings, Trace
 from tests.search.counted_setting import counted_search
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.independent.options import MODES

@@ -10,10 +10,8 @@ from optimizer.audit.audit import audit
 from optimizer.catalog.table import Catalog
 from optimizer.joins.join_order import read_join_order
 from optimizer.joins.placed_order import has_order
-from optimizer.pipeline import Optimizer
 from optimizer.rules.transform.semi_join_to_inner_on_key import SemiJoinToInner
-from optimizer.settings import Settings
-from optimizer.trace.recorder import Trace
+from planscope import Optimizer, Settings, Trace
 from tests.search.stored_tables import STAR, catalog, table
 
 SMALL_GROUPS = catalog(

@@ -11,17 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import experiments.workloads
-from executor import Session
 from executor.counting.counter import RowCounter
-from executor.counting.of_catalog import row_counter
 from experiments.sub_plans import SubPlans
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import resolve_sql
 from optimizer.catalog.table import Catalog
-from optimizer.pipeline import Optimizer
-from optimizer.settings import Settings
-from optimizer.stats.estimator import Estimator
 from optimizer.stats.true import TrueRows
+from planscope import Estimator, Optimizer, Session, Settings, row_counter
 from tests.conftest import quick_and_slow
 
 CARDINALITIES = Path(experiments.workloads.__file__).parent / "stats" / "true_cardinalities.parquet"

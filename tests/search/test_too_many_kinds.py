@@ -6,9 +6,8 @@ import pytest
 
 from optimizer.algebra import Join, JoinKind, Tree, postorder
 from optimizer.joins.collect import left_joins_above
-from optimizer.pipeline import OptimizedQuery, Optimizer
-from optimizer.settings import Settings
 from optimizer.sql.bind import bind
+from planscope import OptimizedQuery, Optimizer, Settings
 from tests.search.stored_tables import catalog, table
 
 TABLES = catalog(

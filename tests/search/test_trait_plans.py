@@ -6,8 +6,7 @@ import pytest
 
 from optimizer.algebra import MergeJoin, MergeUnion, PlanNode, ProjectRows, StreamingAggregate, satisfies
 from optimizer.errors import NoPlan
-from optimizer.pipeline import OptimizedQuery, Optimizer
-from optimizer.settings import Settings
+from planscope import OptimizedQuery, Optimizer, Settings
 from tests.search.stored_tables import catalog, table
 
 MILLION = 1_000_000

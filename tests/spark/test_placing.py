@@ -8,11 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from executor.session import Session
-from executor.spark.engine import SparkEngine
 from executor.spark.operators import Exchange, PartScan
 from optimizer.algebra import Columns, FilterRows, PlanNode, ProjectRows, TableScan
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
+from planscope import Session, SparkEngine
 from tests.cases import Case, params, read
 
 

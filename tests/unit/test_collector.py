@@ -11,8 +11,7 @@ from experiments.workloads.queries import resolve_sql
 from optimizer import collector
 from optimizer.collector import collector_paused
 from optimizer.errors import SqlError
-from optimizer.pipeline import Optimizer
-from optimizer.settings import Settings
+from planscope import Optimizer, Settings
 from tests.conftest import UNFREEZE
 
 

@@ -15,7 +15,6 @@ import pytest
 from executor.arrow.counters import Counters
 from executor.arrow.pipeline import Stage
 from executor.arrow.run import execute_table
-from executor.session import Session
 from experiments.bench import pruning
 from experiments.bench.child import measured
 from experiments.bench.experiment import Options, names_of
@@ -27,14 +26,11 @@ from optimizer.algebra.physical import OPERATORS
 from optimizer.catalog.table import Catalog
 from optimizer.engines.arrow import COST_MODELS
 from optimizer.errors import ExecutionError, NoPlan, PlanscopeError, SettingsError
-from optimizer.pipeline import Optimizer
 from optimizer.plugins.load import load_plugins
 from optimizer.prepass.program import PROGRAM
-from optimizer.rules.interface import ANY, ImplementationRule, node
 from optimizer.rules.transform.join_commute import JoinCommute
-from optimizer.settings import Settings
 from optimizer.stats.relation import RelationStats
-from optimizer.trace.recorder import Trace
+from planscope import ANY, ImplementationRule, Optimizer, Session, Settings, Trace, node
 
 HEAD = """
 from planscope import *

@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from executor.session import Session
 from optimizer.algebra.query import BoundQuery
 from optimizer.dataset import open_dataset
 from optimizer.errors import InternalError, PlanscopeError, SqlError
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.interface import RuleContext
-from optimizer.settings import Settings
 from optimizer.sql.bind import bind
 from optimizer.stages import STAGES, Given
+from planscope import Session, Settings
 from tests.differential.correlated.tables import dataset
 from tests.differential.datasets import Dataset
 from tests.reference.compare import Row, assert_same_bag, assert_same_kinds, assert_same_list, rows_of

@@ -42,9 +42,8 @@ from optimizer.algebra.physical import (
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar
 from optimizer.algebra.traits import ANY, SortKey, TraitSet
 from optimizer.catalog.table import Catalog, Table
-from optimizer.cost.model import CostModel
-from optimizer.stats.estimator import Estimator
 from optimizer.stats.relation import RelationStats
+from planscope import CostModel, Estimator
 from tests.search.independent.knowledge import Key, Known, Order, columns_of, mask, members
 
 INFINITY = float("inf")

@@ -7,9 +7,7 @@ from random import Random
 from typing import NamedTuple
 
 from optimizer.cost.arrow import ArrowCost
-from optimizer.cost.model import CostModel
-from optimizer.pipeline import OptimizedQuery, Optimizer
-from optimizer.settings import Settings
+from planscope import CostModel, OptimizedQuery, Optimizer, Settings
 from tests.cost.random_models import random_model
 from tests.search.independent.cheapest import Cheapest, NotCovered
 from tests.search.independent.knowledge import Key

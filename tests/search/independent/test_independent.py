@@ -9,9 +9,8 @@ import pytest
 from optimizer.algebra.physical import joins
 from optimizer.algebra.plan import PlanNode
 from optimizer.catalog.table import Catalog
-from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.rules.implement import join_to_merge_join
-from optimizer.settings import Settings
+from planscope import OptimizedQuery, Optimizer, Settings
 from tests.conftest import blocks, quick_and_slow
 from tests.search.independent.__main__ import main
 from tests.search.independent.check import Tally, brute_force

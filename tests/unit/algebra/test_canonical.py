@@ -11,8 +11,7 @@ from optimizer.algebra import Join, JoinKind, Tree, combined
 from optimizer.algebra.canonical import CanonicalTexts, digest
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.catalog.table import Catalog
-from optimizer.pipeline import Optimizer
-from optimizer.settings import Settings
+from planscope import Optimizer, Settings
 from tests.cases import Case, params, read
 
 

@@ -19,11 +19,9 @@ from executor.counting import counter as counting
 from executor.counting.counter import RowCounter
 from executor.counting.factor import Factor, product_total
 from executor.counting.kept import KeptCounts
-from executor.counting.of_catalog import row_counter
-from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
-from optimizer.pipeline import Optimizer
+from planscope import Optimizer, Tree, row_counter
 from tests.conftest import duckdb_over
 from tests.processes import PATIENCE
 

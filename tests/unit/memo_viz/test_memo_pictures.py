@@ -12,7 +12,6 @@ from itertools import pairwise
 import pytest
 from fake_memo import join_memo
 
-from executor.session import Session
 from experiments.workloads.queries import resolve_sql
 from memo_viz.dot import COMPLETE, memo_dot
 from memo_viz.export import memo_json
@@ -20,9 +19,8 @@ from memo_viz.graph import input_groups, members, memo_graph
 from memo_viz.listing import memo_listing
 from memo_viz.style import stacked
 from memo_viz.svg import inline_svg, render_svg
-from optimizer.errors import PlanscopeError
-from optimizer.trace.replay import Replay
 from optimizer.trace.state import BestState, GoalState, GroupState, MemoState, MExprState
+from planscope import PlanscopeError, Replay, Session
 
 HOSTILE = (
     "<script>alert(1)</script>",

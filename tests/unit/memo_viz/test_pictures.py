@@ -13,7 +13,6 @@ import networkx as nx
 import pytest
 from test_memo_pictures import HOSTILE, texts, tips
 
-from executor.session import Session
 from experiments.workloads.queries import resolve_sql
 from memo_viz import style
 from memo_viz.graph import joined_relations, memo_graph
@@ -34,8 +33,7 @@ from memo_viz.pictures import (
 from memo_viz.rewrite_steps import changed_lines
 from memo_viz.svg import render, render_svg
 from optimizer.catalog.table import Catalog
-from optimizer.errors import PlanscopeError
-from optimizer.trace.replay import Replay
+from planscope import PlanscopeError, Replay, Session
 from tests.search.planning import trace_of
 
 Events = list[dict[str, Any]]

@@ -15,15 +15,12 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from executor.session import Session
 from experiments.commands.inputs import TO_WATCH, Inputs
 from experiments.live_query import LiveQuery
 from memo_viz.terminal.commands import ALIASES, VERBS, Stepper
 from memo_viz.terminal.prompt import converse, follow
-from optimizer.errors import PlanscopeError
-from optimizer.trace.recorder import Trace
-from optimizer.trace.replay import Replay
 from optimizer.trace.walk import KINDS
+from planscope import PlanscopeError, Replay, Session, Trace
 from tests.search.graphs import graph_query
 from tests.search.planning import traced
 

@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from executor.session import Session
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import built_in_queries, resolve_sql
 from optimizer.algebra.printing import show_tree
-from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
 from optimizer.decorrelate.methods import decorrelate
 from optimizer.decorrelate.removal import remove_subqueries
@@ -25,6 +23,7 @@ from optimizer.rules.interface import RuleContext
 from optimizer.settings import DEFAULTS
 from optimizer.sql.bind import bind
 from optimizer.stages import required_only
+from planscope import Session, Tree
 from tests.processes import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent.parent

@@ -5,16 +5,14 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from executor.session import Session
 from experiments.workloads.queries import built_in_queries, resolve_sql
 from optimizer.algebra import Scan, Tree, postorder
 from optimizer.catalog.table import Catalog
 from optimizer.errors import SqlError
-from optimizer.pipeline import Optimizer
-from optimizer.settings import Settings
 from optimizer.sql.bind import bind
 from optimizer.sql.source import Source
 from optimizer.sql.stored import KEPT, StoredTable
+from planscope import Optimizer, Session, Settings
 
 WIDE = {
     "wide": pa.table({"a": [1, 2, 3], "b": [1, 1, 2], "Größe": [4, 5, 6], 'odd "name"': [7, 8, 9], "flag": [True, False, None]}),

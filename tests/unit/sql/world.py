@@ -8,10 +8,9 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from executor.session import Session
 from optimizer.catalog.table import Catalog, Table, TableColumn
-from optimizer.errors import PlanscopeError
 from optimizer.sql.bind import bind
+from planscope import PlanscopeError, Session
 from tests.reference.compare import assert_same_bag, assert_same_list, rows_of
 from tests.reference.naive import run_query
 

@@ -21,10 +21,9 @@ from optimizer.rules.catalog import IMPLEMENTATIONS
 from optimizer.rules.implement.filter_to_lookup_rows import FilterToLookupRows
 from optimizer.rules.implement.filter_to_range_lookup import FilterToRangeLookup
 from optimizer.rules.interface import RuleContext
-from optimizer.settings import Settings
-from optimizer.stats.estimator import Estimator
 from optimizer.stats.matches import semi_share
 from optimizer.stats.relation import RelationStats
+from planscope import Estimator, Settings
 
 I64 = pa.int64()
 KINDS = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK, JoinKind.SINGLE)

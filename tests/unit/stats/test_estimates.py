@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from optimizer.catalog.table import Catalog
-from optimizer.pipeline import Optimizer
-from optimizer.settings import Settings
 from optimizer.stats.distinct import distinct_rows
-from optimizer.stats.estimator import Estimator
 from optimizer.stats.selectivity import back_off
+from planscope import Estimator, Optimizer, Settings
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.planning import plan
 from tests.search.stored_tables import catalog as stored_catalog

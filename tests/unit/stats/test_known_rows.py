@@ -15,20 +15,17 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
-from executor import Session
 from experiments.bench.experiment import Options
 from experiments.commands.inputs import Inputs
 from experiments.workloads.queries import resolve_sql
 from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import SettingsError
-from optimizer.pipeline import OptimizedQuery, Optimizer
-from optimizer.settings import Settings
 from optimizer.stats import estimator as estimator_module
 from optimizer.stats import filtered as filtered_module
 from optimizer.stats import join_estimator as join_estimator_module
 from optimizer.stats import region as region_module
-from optimizer.stats.estimator import Estimator
 from optimizer.stats.injected import Injected, injected_cardinalities
+from planscope import Estimator, OptimizedQuery, Optimizer, Session, Settings
 
 CHAIN = (
     "select count(*) from customer c join orders o on c.c_custkey = o.o_custkey join lineitem l on l.l_orderkey = o.o_orderkey "

@@ -14,11 +14,10 @@ from optimizer.figures import Figures
 from optimizer.joins.collect import collect_join_graphs
 from optimizer.joins.inner import InnerRegion, inner_region
 from optimizer.memo.group import Group
-from optimizer.settings import Settings
-from optimizer.stats.estimator import Estimator
 from optimizer.stats.region import RegionRows
 from optimizer.stats.region_parts import inner_parts, region_stats
 from optimizer.stats.relation import ColumnFigures, RelationStats
+from planscope import Estimator, Settings
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.planning import new_search
 

@@ -11,10 +11,9 @@ import pytest
 
 from experiments.trace_reference import PAGE, page
 from memo_viz.words import Names, figure, sentence
-from optimizer.trace.recorder import Trace
-from optimizer.trace.replay import Replay
 from optimizer.trace.state import GoalState, GroupState, MemoState
 from optimizer.trace.vocabulary import Kind, complaint, vocabulary
+from planscope import Replay, Trace
 from tests.search.graphs import graph_query
 from tests.search.planning import plan
 

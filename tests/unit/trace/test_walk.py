@@ -13,10 +13,9 @@ import pytest
 from optimizer.errors import NoPlan, PlanscopeError
 from optimizer.trace.conditions import condition
 from optimizer.trace.live import LiveSearch
-from optimizer.trace.recorder import Trace
-from optimizer.trace.replay import Replay
 from optimizer.trace.state import MemoState
 from optimizer.trace.walk import KINDS, Stop, Walk
+from planscope import Replay, Trace
 from tests.search.graphs import graph_query
 from tests.search.planning import plan
 
