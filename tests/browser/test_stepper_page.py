@@ -362,13 +362,9 @@ def test_accessible(show, q5_page, theme):
 
 
 HOSTILE = [
-    "</script><script>window.hacked = 1</script>",
-    "<img src=x onerror=window.hacked=1>",
-    "javascript:window.hacked=1",
-    "\u202egnp.exe\u2066",
-    "\"'`${window.hacked=1}",
-    "long " * 2000,
-]
+    "</script><script>window.hacked = 1</script>", "<img src=x onerror=window.hacked=1>", "javascript:window.hacked=1",
+    "\u202egnp.exe\u2066", "\"'`${window.hacked=1}", "long " * 2000,
+]  # fmt: skip
 
 
 def test_hostile_names_are_text(show):

@@ -38,49 +38,27 @@ class ColumnSpec(NamedTuple):
 # The same name has types that need a cast between tables: k, c and b are joined across them.
 SCHEMA: dict[str, tuple[ColumnSpec, ...]] = {
     "r": (
-        ColumnSpec("id", "int", unique=True),
-        ColumnSpec("k", "int"),
-        ColumnSpec("b", "bigint"),
-        ColumnSpec("c", "decimal(8,2)"),
-        ColumnSpec("x", "double"),
-        ColumnSpec("s", "varchar"),
-        ColumnSpec("d", "date"),
-        ColumnSpec("f", "boolean"),
+        ColumnSpec("id", "int", unique=True), ColumnSpec("k", "int"), ColumnSpec("b", "bigint"), ColumnSpec("c", "decimal(8,2)"),
+        ColumnSpec("x", "double"), ColumnSpec("s", "varchar"), ColumnSpec("d", "date"), ColumnSpec("f", "boolean"),
     ),
     "q": (
-        ColumnSpec("id", "int", unique=True),
-        ColumnSpec("k", "bigint"),
-        ColumnSpec("c", "decimal(10,3)"),
-        ColumnSpec("s", "varchar"),
-        ColumnSpec("e", "date"),
-        ColumnSpec("rid", "int", refers="r"),
+        ColumnSpec("id", "int", unique=True), ColumnSpec("k", "bigint"), ColumnSpec("c", "decimal(10,3)"),
+        ColumnSpec("s", "varchar"), ColumnSpec("e", "date"), ColumnSpec("rid", "int", refers="r"),
     ),
     "t": (
-        ColumnSpec("k", "int"),
-        ColumnSpec("x", "double"),
-        ColumnSpec("s", "varchar"),
-        ColumnSpec("f", "boolean"),
+        ColumnSpec("k", "int"), ColumnSpec("x", "double"), ColumnSpec("s", "varchar"), ColumnSpec("f", "boolean"),
         ColumnSpec("rid", "int", refers="r"),
     ),
     "u": (
-        ColumnSpec("m", "int"),
-        ColumnSpec("c", "decimal(8,2)"),
-        ColumnSpec("d", "date"),
-        ColumnSpec("b", "int"),
+        ColumnSpec("m", "int"), ColumnSpec("c", "decimal(8,2)"), ColumnSpec("d", "date"), ColumnSpec("b", "int"),
         ColumnSpec("qid", "int", refers="q"),
     ),
-}
+}  # fmt: skip
 
 ARROW = {
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "decimal(8,2)": pa.decimal128(8, 2),
-    "decimal(10,3)": pa.decimal128(10, 3),
-    "double": pa.float64(),
-    "varchar": pa.string(),
-    "date": pa.date32(),
-    "boolean": pa.bool_(),
-}
+    "int": pa.int32(), "bigint": pa.int64(), "decimal(8,2)": pa.decimal128(8, 2), "decimal(10,3)": pa.decimal128(10, 3),
+    "double": pa.float64(), "varchar": pa.string(), "date": pa.date32(), "boolean": pa.bool_(),
+}  # fmt: skip
 
 VALUES: dict[str, list[Any]] = {
     "int": [0, 1, 1, 2, 2, 3, 4, 5, -1, -3, 10, 100],

@@ -18,11 +18,9 @@ KINDS = ("JOIN", "LEFT JOIN", "JOIN", "RIGHT JOIN", "LEFT JOIN", "FULL JOIN", "J
 MANY = 300  # rows that a FROM clause is expected to have at most: the naive evaluator loops over them in Python
 LINKS = (("id", "rid"), ("id", "qid"))  # a key and what refers to it
 RAISING = (
-    (STR, "CAST({} AS INTEGER) < 5"),
-    (INT, "LN(CAST({} AS DOUBLE)) < 1"),
-    (INT, "CAST({} * 3 AS TINYINT) > 3"),
+    (STR, "CAST({} AS INTEGER) < 5"), (INT, "LN(CAST({} AS DOUBLE)) < 1"), (INT, "CAST({} * 3 AS TINYINT) > 3"),
     (STR, "CAST({} AS DATE) > DATE '2020-01-31'"),
-)
+)  # fmt: skip
 
 
 class Joined(NamedTuple):

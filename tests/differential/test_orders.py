@@ -57,24 +57,16 @@ VALUES: dict[pa.DataType, list[Any]] = {
 }
 COMPUTED: dict[pa.DataType, list[tuple[str, pa.DataType]]] = {
     pa.int32(): [
-        ("{} + 1", pa.int32()),
-        ("3 - {}", pa.int32()),
-        ("-{}", pa.int32()),
-        ("{} // 2", pa.int32()),
-        ("abs({})", pa.int32()),
-        ("CAST({} AS BIGINT)", pa.int64()),
-        ("CAST({} AS VARCHAR)", pa.string()),
+        ("{} + 1", pa.int32()), ("3 - {}", pa.int32()), ("-{}", pa.int32()), ("{} // 2", pa.int32()), ("abs({})", pa.int32()),
+        ("CAST({} AS BIGINT)", pa.int64()), ("CAST({} AS VARCHAR)", pa.string()),
     ],
     pa.decimal128(8, 2): [("CAST({} AS DOUBLE)", pa.float64()), ("CAST({} AS INTEGER)", pa.int32()), ("floor({})", pa.null())],
     pa.string(): [("substring({}, 1, 1)", pa.string()), ("substring({}, 2, 1)", pa.string()), ("upper({})", pa.string())],
     pa.float64(): [("{} + 1.5", pa.float64()), ("-{}", pa.float64()), ("{} * 2", pa.float64())],
     pa.date32(): [
-        ("year({})", pa.int64()),
-        ("month({})", pa.int64()),
-        ("{} + 400", pa.date32()),
-        ("CAST({} AS TIMESTAMP)", pa.null()),
+        ("year({})", pa.int64()), ("month({})", pa.int64()), ("{} + 400", pa.date32()), ("CAST({} AS TIMESTAMP)", pa.null()),
     ],
-}
+}  # fmt: skip
 ORDERS = {"m": ("a", "b", "s", "c"), "n": ("b", "a", "d"), "p": ("id",), "z": ("s", "a", "d")}
 SETTINGS: tuple[dict[str, Any], ...] = (
     {},

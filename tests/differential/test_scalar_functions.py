@@ -117,15 +117,10 @@ def test_a_format_is_tried_when_bound(session: Session, form: str, why: str) -> 
 @pytest.mark.parametrize(
     ("form", "why"),
     [
-        ("'%Q'", 'not know "%Q"'),
-        ("'%Y %z'", 'not know "%z"'),
-        ("'%-Y'", '"%-Y"'),
-        ("'%j %j'", "%j"),
-        ("'%Y%'", 'not know "%"'),
-        ("''", "empty"),
-        ("s", "constant"),
+        ("'%Q'", 'not know "%Q"'), ("'%Y %z'", 'not know "%z"'), ("'%-Y'", '"%-Y"'), ("'%j %j'", "%j"), ("'%Y%'", 'not know "%"'),
+        ("''", "empty"), ("s", "constant"),
     ],
-)
+)  # fmt: skip
 def test_a_format_that_is_read_is_tried_when_bound(session: Session, function: str, form: str, why: str) -> None:
     with pytest.raises(SqlError, match=why):
         session.optimize(f"SELECT * FROM e WHERE {function}(s, {form}) IS NULL")

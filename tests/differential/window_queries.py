@@ -127,13 +127,11 @@ class WindowQueries:
             random.choice(["count(*) over w", "max(i) over w", "sum(d) over (w order by i)", "row_number() over t"]),
             random.choice(
                 [
-                    "lag(i) over t",
-                    "sum(i) over (w order by id rows 2 preceding)",
-                    "first_value(q) over t",
+                    "lag(i) over t", "sum(i) over (w order by id rows 2 preceding)", "first_value(q) over t",
                     "rank() over (w order by q)",
                 ]
             ),
-        ]
+        ]  # fmt: skip
         return f"select id, {', '.join(calls)} from v window {window}"
 
     # -- calls ----------------------------------------------------------------------------------------------------------

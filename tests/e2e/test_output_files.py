@@ -54,16 +54,9 @@ def test_json_keeps_every_digit():
     assert [row["d"] for row in found] == ROWS.column(0).to_pylist()
     assert [row["f"] for row in found] == [Decimal("1.5"), "NaN", "-Infinity"]
     assert found[0] == {
-        "d": Decimal("0.0000001"),
-        "s": "",
-        "s_1": "a\x1b[31m\n",
-        "f": Decimal("1.5"),
-        "f4": Decimal("0.1"),
-        "dt": "2020-01-01",
-        "ts": "2020-01-01 03:04:05.000600",
-        "b": True,
-        "i": 2**62,
-    }
+        "d": Decimal("0.0000001"), "s": "", "s_1": "a\x1b[31m\n", "f": Decimal("1.5"), "f4": Decimal("0.1"), "dt": "2020-01-01",
+        "ts": "2020-01-01 03:04:05.000600", "b": True, "i": 2**62,
+    }  # fmt: skip
 
 
 def test_csv_keeps_null_and_empty_apart():

@@ -56,14 +56,11 @@ def test_a_diagram_has_the_winner_of_each_point() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "labels"),
     [
-        (2, 150_000, "10 100 1,000 10,000 100,000"),
-        (30, 300, "50 100 200"),
-        (10_893, 15_117, "11,000 12,000 13,000 14,000 15,000"),
-        (1e6, 1e9, "10⁶ 10⁷ 10⁸ 10⁹"),
-        (1e12, 3e12, "10¹² 2·10¹² 3·10¹²"),
+        (2, 150_000, "10 100 1,000 10,000 100,000"), (30, 300, "50 100 200"),
+        (10_893, 15_117, "11,000 12,000 13,000 14,000 15,000"), (1e6, 1e9, "10⁶ 10⁷ 10⁸ 10⁹"), (1e12, 3e12, "10¹² 2·10¹² 3·10¹²"),
         (5, 5, "5"),
     ],
-)
+)  # fmt: skip
 def test_axes_have_round_numbers_written_in_one_way(low: float, high: float, labels: str) -> None:
     assert [label for label, _ in _Scale([low, high], 0, 1).ticks()] == labels.split()
 

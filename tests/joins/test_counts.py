@@ -20,17 +20,13 @@ from tests.joins.by_definition import grid
 from tests.joins.shapes import SHAPES
 
 SETS: dict[str, Callable[[int], int]] = {
-    "chain": lambda n: n * (n + 1) // 2,
-    "cycle": lambda n: n * n - n + 1,
-    "star": lambda n: 2 ** (n - 1) + n - 1,
+    "chain": lambda n: n * (n + 1) // 2, "cycle": lambda n: n * n - n + 1, "star": lambda n: 2 ** (n - 1) + n - 1,
     "clique": lambda n: 2**n - 1,
-}
+}  # fmt: skip
 PAIRS: dict[str, Callable[[int], int]] = {
-    "chain": lambda n: (n**3 - n) // 6,
-    "cycle": lambda n: (n**3 - 2 * n * n + n) // 2,
-    "star": lambda n: (n - 1) * 2**n // 4,
+    "chain": lambda n: (n**3 - n) // 6, "cycle": lambda n: (n**3 - 2 * n * n + n) // 2, "star": lambda n: (n - 1) * 2**n // 4,
     "clique": lambda n: (3**n - 2 ** (n + 1) + 1) // 2,
-}
+}  # fmt: skip
 SIZES: dict[str, Callable[[int], list[int]]] = {  # connected sets by size, from 0
     "chain": lambda n: [0, *(n - k + 1 for k in range(1, n + 1))],
     "cycle": lambda n: [0, *(n for _ in range(1, n)), 1],
@@ -106,11 +102,9 @@ def test_closed_forms(name):
 def test_counters_of_the_oracles_in_closed_form(name):
     for n in range(3, 21):
         wanted = {
-            "chain": 2 ** (n + 2) - n * n - 3 * n - 4,
-            "cycle": n * 2**n + 2**n - 2 * n * n - 2,
-            "star": 2 * 3 ** (n - 1) - 2**n,
+            "chain": 2 ** (n + 2) - n * n - 3 * n - 4, "cycle": n * 2**n + 2**n - 2 * n * n - 2, "star": 2 * 3 ** (n - 1) - 2**n,
             "clique": 3**n - 2 ** (n + 1) + 1,
-        }
+        }  # fmt: skip
         assert inner_of_dp_sub(SIZES[name](n)) == wanted[name]
 
 

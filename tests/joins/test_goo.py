@@ -218,11 +218,8 @@ def test_blocks_are_relations_of_their_own() -> None:
     )
     costing = random_c_out(graph, Random(68))
     blocks = [
-        Part(0b11, 1.0, 5.0, (0, 1)),
-        Part(0b100, 1.0, 2.0, 2),
-        Part(0b11000, 1.0, 7.0, (4, 3)),
-        Part(0b100000, 1.0, 0.0, 5),
-    ]
+        Part(0b11, 1.0, 5.0, (0, 1)), Part(0b100, 1.0, 2.0, 2), Part(0b11000, 1.0, 7.0, (4, 3)), Part(0b100000, 1.0, 0.0, 5),
+    ]  # fmt: skip
     problem = BlockProblem(graph, costing, blocks)
     assert problem.graph.edges() == [(0, 1), (0, 2)]
     assert problem.graph.hyperedges == ((0b0011, 0b1000),)

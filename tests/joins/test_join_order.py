@@ -50,15 +50,11 @@ def test_texts(text: str, shown: str) -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("", "it is empty"),
-        ("(a", "the parenthesis at character 1 is never closed"),
-        ("a b)", "the parenthesis at character 4 closes none"),
-        ("(a ())", "the parentheses at character 4 are empty"),
-        ("(a (b A))", 'it names "a" twice'),
-        ("a", "two relations or more"),
-        ('(a "b)', "begins no name and is no parenthesis"),
+        ("", "it is empty"), ("(a", "the parenthesis at character 1 is never closed"),
+        ("a b)", "the parenthesis at character 4 closes none"), ("(a ())", "the parentheses at character 4 are empty"),
+        ("(a (b A))", 'it names "a" twice'), ("a", "two relations or more"), ('(a "b)', "begins no name and is no parenthesis"),
     ],
-)
+)  # fmt: skip
 def test_texts_that_are_no_order(text: str, part: str) -> None:
     with pytest.raises(SettingsError, match="is not a join order: ") as error:
         read_join_order(text)

@@ -154,19 +154,11 @@ def test_every_split_gives_the_same_rows(style: str, seeds: range, databases: in
 
 
 WRONG: list[tuple[str, JoinKind, JoinKind, Condition]] = [
-    ("ASSOC", LEFT, LEFT, ()),
-    ("ASSOC", LEFT, INNER, ()),
-    ("ASSOC", FULL, LEFT, ()),
-    ("ASSOC", FULL, FULL, (Rejects("a", 2),)),
-    ("ASSOC", INNER, FULL, ()),
-    ("L_ASSCOM", FULL, INNER, ()),
-    ("L_ASSCOM", FULL, LEFT, ()),
-    ("L_ASSCOM", LEFT, FULL, ()),
-    ("L_ASSCOM", SEMI, FULL, ()),
-    ("R_ASSCOM", INNER, LEFT, ()),
-    ("R_ASSCOM", LEFT, INNER, ()),
+    ("ASSOC", LEFT, LEFT, ()), ("ASSOC", LEFT, INNER, ()), ("ASSOC", FULL, LEFT, ()), ("ASSOC", FULL, FULL, (Rejects("a", 2),)),
+    ("ASSOC", INNER, FULL, ()), ("L_ASSCOM", FULL, INNER, ()), ("L_ASSCOM", FULL, LEFT, ()), ("L_ASSCOM", LEFT, FULL, ()),
+    ("L_ASSCOM", SEMI, FULL, ()), ("R_ASSCOM", INNER, LEFT, ()), ("R_ASSCOM", LEFT, INNER, ()),
     ("R_ASSCOM", FULL, FULL, (Rejects("a", 3),)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("table", "a", "b", "condition"), WRONG, ids=lambda v: v if isinstance(v, str) else None)

@@ -25,12 +25,10 @@ VALUES = [(), (None,), (1,), (1, 2), (1, 1, None)]
 def form(name: str, i: int, j: int) -> Predicate:
     """A predicate that rejects NULLs on i and j, or on the first or second only, or on neither."""
     options: dict[str, tuple[Scalar, ...]] = {
-        "both": (equal(i, j),),
-        "first": (call("or", equal(i, j), absent(j)), present(i)),
-        "second": (call("or", equal(i, j), absent(i)), present(j)),
-        "neither": (call("or", equal(i, j), absent(i), absent(j)),),
+        "both": (equal(i, j),), "first": (call("or", equal(i, j), absent(j)), present(i)),
+        "second": (call("or", equal(i, j), absent(i)), present(j)), "neither": (call("or", equal(i, j), absent(i), absent(j)),),
         "equal nulls": (call("is_not_distinct_from", x(i), x(j)),),
-    }
+    }  # fmt: skip
     return conjunction(options[name])
 
 

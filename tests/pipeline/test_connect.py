@@ -44,11 +44,9 @@ def started(folder: Path) -> Iterator[tuple[str, int]]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     settings = {
-        "spark.connect.grpc.binding.port": str(port),
-        "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.local.dir": str(folder),
-    }
+        "spark.connect.grpc.binding.port": str(port), "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.ui.enabled": "false", "spark.local.dir": str(folder),
+    }  # fmt: skip
     changes = {**java_environment(), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": None}
     environment = {**os.environ, "PYTHONSAFEPATH": "1", **{name: value for name, value in changes.items() if value is not None}}
     for name in (name for name, value in changes.items() if value is None):

@@ -122,13 +122,8 @@ def test_a_remote_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_local_masters_try_again() -> None:
     masters = ["local", "local[*]", "local[2]", "local[2,1]", "spark://a:1", "localhost"]
     assert [configuration(m, Path())["spark.master"] for m in masters] == [
-        "local[1,4]",
-        "local[*,4]",
-        "local[2,4]",
-        "local[2,1]",
-        "spark://a:1",
-        "localhost",
-    ]
+        "local[1,4]", "local[*,4]", "local[2,4]", "local[2,1]", "spark://a:1", "localhost",
+    ]  # fmt: skip
     assert [is_local(m) for m in masters] == [True, True, True, True, False, False]
 
 

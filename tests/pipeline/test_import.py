@@ -401,12 +401,10 @@ def test_json_objects_and_arrays_among_other_values_are_texts(importer, tmp_path
 @pytest.mark.parametrize(
     ("text", "last"),
     [
-        ('a,b\n1,"x\n2"\n3,y\n', {"a": 3, "b": "y"}),
-        ('a\n"x\n2"\ny\n', {"a": "y"}),
-        ('"a\nb",c\n1,x\n', {"a\nb": 1, "c": "x"}),
+        ('a,b\n1,"x\n2"\n3,y\n', {"a": 3, "b": "y"}), ('a\n"x\n2"\ny\n', {"a": "y"}), ('"a\nb",c\n1,x\n', {"a\nb": 1, "c": "x"}),
         ('"a\nb"\nx\n', {"a\nb": "x"}),
     ],
-)
+)  # fmt: skip
 def test_quotes_over_lines_below_a_folder_with_brackets(importer, tmp_path, text, last):
     folder = tmp_path / "from [1]"
     folder.mkdir()
@@ -454,12 +452,8 @@ def test_extreme_tables(importer, tmp_path):
     folder, _ = importer(source, name="[out] %20*")
     catalog = open_dataset(folder)
     assert {name: table.stats.rows for name, table in catalog.tables.items()} == {
-        "wide": 2,
-        "sp ace ünï": 3,
-        "nulls": 3,
-        "none": 0,
-        "header_only": 0,
-    }
+        "wide": 2, "sp ace ünï": 3, "nulls": 3, "none": 0, "header_only": 0,
+    }  # fmt: skip
     assert len(catalog.tables["wide"].columns) == 120 and len(catalog.tables["sp ace ünï"].keys) == 1
     assert [str(c.type) for c in catalog.tables["header_only"].columns] == ["string", "string"]
     found = Session(folder).sql('select sum("ti`ck.dot") s from "sp ace ünï" where "Größe 名" is not null').table
@@ -702,12 +696,8 @@ def test_rows_keep_their_numbers_where_tables_are_split_differently(importer, sp
 def test_timestamps_as_spark_writes_them(importer, tmp_path):
     """In INT96, which reaches further than nanoseconds in Arrow; queried and imported."""
     moments = [
-        datetime(1, 1, 1),
-        datetime(9999, 12, 31, 23, 59, 59, 999999),
-        None,
-        datetime(2020, 7, 1, 12),
-        datetime(1600, 1, 1),
-    ]
+        datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999), None, datetime(2020, 7, 1, 12), datetime(1600, 1, 1),
+    ]  # fmt: skip
     (tmp_path / "shop").mkdir()
     stored = pa.table({"at": pa.array(moments, pa.timestamp("us")), "n": range(5)})
     pq.write_table(stored, tmp_path / "shop" / "t.parquet", use_deprecated_int96_timestamps=True, store_schema=False)
@@ -733,11 +723,9 @@ def test_declared_booleans(importer, tmp_path):
 def test_orc(importer, tmp_path):
     """Arrow counts ORC's timestamps in nanoseconds, Spark in microseconds; the files say nothing of the unit."""
     moments = [
-        datetime(2020, 1, 1),
-        datetime(2020, 9, 13, 12, 26, 40),
-        datetime(1960, 5, 5, 5, 5, 5),
+        datetime(2020, 1, 1), datetime(2020, 9, 13, 12, 26, 40), datetime(1960, 5, 5, 5, 5, 5),
         datetime(2020, 7, 1, 12, 0, 0, 123456),
-    ]
+    ]  # fmt: skip
     rows = pa.table(
         {
             "at": pa.array([*moments, None], pa.timestamp("us")),

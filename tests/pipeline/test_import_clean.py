@@ -78,11 +78,8 @@ def test_the_dataset_is_the_one_that_spark_makes(tmp_path: Path, spark: SparkSes
     asked = lay(tmp_path, SHOP)
     counts = without_spark(asked, tmp_path / "clean")
     assert counts is not None and {name: one["kept"] for name, one in counts["tables"].items()} == {
-        "empty": 0,
-        "one": 3,
-        "people": 3,
-        "sales": 2,
-    }
+        "empty": 0, "one": 3, "people": 3, "sales": 2,
+    }  # fmt: skip
     assert_same(asked, counts, tmp_path / "clean", spark)
     (key,) = open_dataset(tmp_path / "clean").tables["sales"].foreign_keys
     assert key.table == "people"

@@ -260,11 +260,8 @@ def test_json_zeros_keep_their_sign(read_json):
     expected = [("-0.0", "-0.0", '\\": -0.0, "'), ("-0.01", "[-0.0]", "-0.0"), ("0", 'x"y', None)]
     assert read_json(lines, json.dumps(values, indent=1)) == [expected] * 2
     assert read_json('{"a": -0.00}\n{"a": -0.0e0}\n{"a": -0}\n{"a": "-0.0}\n')[0] == [
-        ("-0.0",),
-        ("-0.0",),
-        ("0",),
-        'not JSON: {"a": "-0.0}',
-    ]
+        ("-0.0",), ("-0.0",), ("0",), 'not JSON: {"a": "-0.0}',
+    ]  # fmt: skip
 
 
 def test_json_files_that_cannot_be_read(read_json):

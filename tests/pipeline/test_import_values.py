@@ -54,27 +54,19 @@ def noon(day, hour=12, micro=0):
         (
             pa.timestamp("us"),
             {
-                "2020-01-01 12:00": noon(1),
-                "2020-01-01T12:00:00.000001": noon(1, micro=1),
-                "2020-01-01T12:00:00.000001000": noon(1, micro=1),
-                "2020-01-01T12:00:00.000000001": BAD,
-                "2020-01-01T12:00:00Z": noon(1),
-                "2020-01-01 12:00:00+02:00": noon(1, 10),
-                "2020-01-01 12:00:00-0500": noon(1, 17),
-                "2020-01-01T10+02": noon(1, 8),
-                "2020-01-01 12": noon(1),
-                " 2020-01-01 12:00:00.5": noon(1, micro=500_000),
-                "2020-01-01-05": BAD,
-                "2020-01-01": noon(1, 0),
-                "2020-01-01 25:00": BAD,
-                "now": BAD,
+                "2020-01-01 12:00": noon(1), "2020-01-01T12:00:00.000001": noon(1, micro=1),
+                "2020-01-01T12:00:00.000001000": noon(1, micro=1), "2020-01-01T12:00:00.000000001": BAD,
+                "2020-01-01T12:00:00Z": noon(1), "2020-01-01 12:00:00+02:00": noon(1, 10),
+                "2020-01-01 12:00:00-0500": noon(1, 17), "2020-01-01T10+02": noon(1, 8), "2020-01-01 12": noon(1),
+                " 2020-01-01 12:00:00.5": noon(1, micro=500_000), "2020-01-01-05": BAD, "2020-01-01": noon(1, 0),
+                "2020-01-01 25:00": BAD, "now": BAD,
             },
         ),
         (pa.string(), {"": "", " x ": " x ", "ä": "ä"}),
         (pa.binary(), {" ä": " ä".encode()}),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_texts(spark, tmp_path, type, cases):
     """As an import takes them, and as a query of the CSV file does."""
     rows = ", ".join(f"({i}, {literal(text)})" for i, text in enumerate([*cases, None]))
@@ -211,17 +203,9 @@ def test_declarations_that_do_not_fit():
 
 def test_schema_sql_reads_back():
     types = [
-        pa.int8(),
-        pa.int64(),
-        pa.float32(),
-        pa.float64(),
-        pa.bool_(),
-        pa.string(),
-        pa.binary(),
-        pa.date32(),
-        pa.timestamp("us"),
+        pa.int8(), pa.int64(), pa.float32(), pa.float64(), pa.bool_(), pa.string(), pa.binary(), pa.date32(), pa.timestamp("us"),
         pa.decimal128(20, 3),
-    ]
+    ]  # fmt: skip
     names = ["a", 'quo"te', "sp ace", "ünï", "select", "A;--", "x'", "d", "t", "n"]
     columns = [column(name, type, i == 0) for i, (name, type) in enumerate(zip(names, types, strict=True))]
     foreign = [ForeignKeyDeclaration(("d",), "two", ("d",))]

@@ -147,11 +147,8 @@ def test_odd_values_and_other_formats(tmp_path: Path, spark: SparkSession, monke
         "utf-8",
     )
     assert {one.table: found for one, found in against(open_dataset(tmp_path), spark).items()} == {
-        "target": (0, []),
-        "t": (1, ["2.5"]),
-        "m": (1, ["2020-01-01 00:00:00.000001", "/wA="]),
-        "bools": (1, ["true"]),
-    }
+        "target": (0, []), "t": (1, ["2.5"]), "m": (1, ["2020-01-01 00:00:00.000001", "/wA="]), "bools": (1, ["true"]),
+    }  # fmt: skip
 
 
 def test_an_import_finds_repeated_nan(tmp_path: Path, spark: SparkSession) -> None:

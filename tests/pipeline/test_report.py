@@ -43,13 +43,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     spec = SweepSpec(
         ["chain/2..4", "star/3", "cycle/3"],
         variants=[
-            {"name": "base"},
-            {"pruning": "none"},
-            {"name": "left | deep", "enumeration": "left_deep"},
-            {"cost_model": "c_out"},
+            {"name": "base"}, {"pruning": "none"}, {"name": "left | deep", "enumeration": "left_deep"}, {"cost_model": "c_out"},
         ],
         seeds=[0, 1, 2],
-    )
+    )  # fmt: skip
     plan = plan_sweep(spec, code="test")
     folder = run_folder(out, plan.run)
     folder.mkdir(parents=True)

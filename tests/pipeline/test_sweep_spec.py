@@ -219,12 +219,8 @@ def test_the_grid_is_crossed_and_variants_come_on_top() -> None:
     assert plan.variants[-1].settings == {"budget_tasks": 0, "exact_below": 2}
     assert plan.size == 2 * 7 * 2
     assert plan.items[1]["settings"] == {
-        "budget_tasks": 0,
-        "pruning": "none",
-        "seed": "none",
-        "rule_order": 8,
-        "estimate_seed": 8,
-    }
+        "budget_tasks": 0, "pruning": "none", "seed": "none", "rule_order": 8, "estimate_seed": 8,
+    }  # fmt: skip
     assert [v.name for v in plan_of('[sweep]\nqueries = ["chain/3"]').variants] == ["default"]
     assert [v.name for v in plan_of('[sweep]\nqueries = ["chain/3"]\n[[sweep.variants]]\ngap = 0.1').variants] == ["gap=0.1"]
 

@@ -127,16 +127,7 @@ def _status(path: Path, name: str) -> dict[str, object]:
     file = path.is_file()
     moment = int(found.st_mtime * 1000)
     return {
-        "pathSuffix": name,
-        "type": "FILE" if file else "DIRECTORY",
-        "length": found.st_size if file else 0,
-        "modificationTime": moment,
-        "accessTime": moment,
-        "blockSize": 128 << 20 if file else 0,
-        "replication": 1 if file else 0,
-        "permission": "644" if file else "755",
-        "owner": "me",
-        "group": "us",
-        "childrenNum": 0,
-        "fileId": found.st_ino,
-    }
+        "pathSuffix": name, "type": "FILE" if file else "DIRECTORY", "length": found.st_size if file else 0,
+        "modificationTime": moment, "accessTime": moment, "blockSize": 128 << 20 if file else 0, "replication": 1 if file else 0,
+        "permission": "644" if file else "755", "owner": "me", "group": "us", "childrenNum": 0, "fileId": found.st_ino,
+    }  # fmt: skip

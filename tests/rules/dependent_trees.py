@@ -105,15 +105,11 @@ class Trees:
             return compare(random.choice(["=", "=", "<", ">="]), random.choice([a, a, a, Literal(1, INT)]), reference)
         literal = Literal(random.choice([0, 1, 1, 2]), INT)
         kinds: list[Scalar] = [
-            compare("=", a, literal),
-            compare(random.choice(["<", "<=", ">", ">="]), a, literal),
-            compare("=", a, self.one(columns)),
-            InList(a, (Literal(0, INT), Literal(2, INT))),
-            Call("is_null", (a,), BOOL),
-            Call("is_not_null", (a,), BOOL),
-            compare("<", Call("+", (a, literal), INT), Literal(3, INT)),
+            compare("=", a, literal), compare(random.choice(["<", "<=", ">", ">="]), a, literal),
+            compare("=", a, self.one(columns)), InList(a, (Literal(0, INT), Literal(2, INT))), Call("is_null", (a,), BOOL),
+            Call("is_not_null", (a,), BOOL), compare("<", Call("+", (a, literal), INT), Literal(3, INT)),
             self._or(compare("=", a, literal), columns),
-        ]
+        ]  # fmt: skip
         return random.choice(kinds)
 
     def _or(self, first: Scalar, columns: ColumnSet) -> Scalar:

@@ -154,12 +154,8 @@ def test_a_whole_region_that_has_other_expressions(tpch: Catalog, exploration: s
     sql = """select ps_comment from partsupp p join part on ps_partkey = p_partkey where ps_supplycost = 100
         and not exists (select * from partsupp q where q.ps_suppkey = p.ps_suppkey and q.ps_availqty > 9000)"""
     ways = (
-        {"region": "tasks", **EXHAUSTIVE},
-        {},
-        {"region": "table"},
-        {"region": "table", "pruning": "none"},
-        {"region": "tasks"},
-    )
+        {"region": "tasks", **EXHAUSTIVE}, {}, {"region": "table"}, {"region": "table", "pruning": "none"}, {"region": "tasks"},
+    )  # fmt: skip
     plans_of_one_cost(tpch, sql, *ways, decorrelate="cost", expand_joins=0, exploration=exploration)
 
 

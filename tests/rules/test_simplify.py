@@ -41,15 +41,9 @@ likes, arithmetic, unwrapped = LikeSimplify.simplify, ArithmeticSimplify.simplif
 VALUE_RULES: dict[str, Callable[[Scalar], Scalar]] = {
     rule.name: rule.simplify
     for rule in (
-        ConstantFold,
-        BooleanNormalize,
-        ComparisonSimplify,
-        CaseSimplify,
-        LikeSimplify,
-        ArithmeticSimplify,
-        ComparisonUnwrap,
+        ConstantFold, BooleanNormalize, ComparisonSimplify, CaseSimplify, LikeSimplify, ArithmeticSimplify, ComparisonUnwrap,
     )
-}
+}  # fmt: skip
 RAISED = "raised"
 
 

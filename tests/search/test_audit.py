@@ -87,12 +87,8 @@ def test_every_mechanism_was_audited() -> None:
 
 
 TPCH_SETTINGS: list[dict[str, Any]] = [
-    {},
-    {"exploration": "on_demand"},
-    {"enumeration": "rules"},
-    {"pruning": "upper"},
-    {"expand_joins": 0, "gap": 0.1},
-]
+    {}, {"exploration": "on_demand"}, {"enumeration": "rules"}, {"pruning": "upper"}, {"expand_joins": 0, "gap": 0.1},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["q03", "q05"])
@@ -117,12 +113,8 @@ def test_what_a_spent_budget_left_is_sound(budget: int) -> None:
 
 
 TABLES: list[dict[str, Any]] = [
-    {},
-    {"pruning": "none", "disable": (MERGE,)},
-    {"disable": (HASH,)},
-    {"enumeration": "left_deep"},
-    {"gap": 0.2},
-]
+    {}, {"pruning": "none", "disable": (MERGE,)}, {"disable": (HASH,)}, {"enumeration": "left_deep"}, {"gap": 0.2},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("settings", TABLES, ids=str)

@@ -60,14 +60,10 @@ def test_a_form_that_may_be_cheaper_is_searched() -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"pruning": "none"},
-        {"pruning": "upper"},
-        {"region": "tasks"},
-        {"region": "table"},
-        {"exploration": "interleaved"},
+        {"pruning": "none"}, {"pruning": "upper"}, {"region": "tasks"}, {"region": "table"}, {"exploration": "interleaved"},
         {"decorrelate": "cost"},
     ],
-)
+)  # fmt: skip
 def test_where_all_forms_are_searched(settings: dict[str, Any]) -> None:
     assert has_both(planned(TWICE, **settings))
 

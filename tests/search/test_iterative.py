@@ -39,13 +39,9 @@ from tests.search.test_memo import DropLimit, DropTrueFilter
 
 CROSSED = {"cross_products": True}
 MODES = (
-    {},
-    {"enumeration": "rules"},
-    {"enumeration": "partition", "partitioner": "conservative"},
-    {"enumeration": "rules_b0"},
-    {"cost_model": "c_out"},
-    {"rule_order": 5},
-)
+    {}, {"enumeration": "rules"}, {"enumeration": "partition", "partitioner": "conservative"}, {"enumeration": "rules_b0"},
+    {"cost_model": "c_out"}, {"rule_order": 5},
+)  # fmt: skip
 OTHER_SPACES = (
     {"enumeration": "left_deep", "seed": "none"},
     {"enumeration": "rules", **CROSSED},

@@ -69,12 +69,9 @@ def random_query(random: Random) -> tuple[Catalog, str]:
 
     keys = list(dict.fromkeys(columns("kjvn") for _ in range(random.choice([1, 1, 2, 3]))))
     results = [
-        "count(*)",
-        f"sum({columns('n')})",
-        f"sum({columns('v')}), count(*)",
-        f"max({columns('v')})",
+        "count(*)", f"sum({columns('n')})", f"sum({columns('v')}), count(*)", f"max({columns('v')})",
         f"min({columns('j')}), count({columns('v')})",
-    ]
+    ]  # fmt: skip
     called, by = random.choice(results), ", ".join(keys)
     groups = f"select {keys[0]} g, {called} from {source} group by {keys[0]}"
     forms = [
@@ -106,12 +103,9 @@ def test_plans_are_as_cheap_as_with_all_joins(seeds: Sequence[int]) -> None:
         random = Random(seed)
         tables, sql = random_query(random)
         more: dict[str, Any] = {
-            "disable": random.choice([(), (), ("join_to_hash_join",)]),
-            "expand_joins": random.choice([3, 4, 4, 5]),
-            "decorrelate": random.choice(["general", "cost"]),
-            "split_share": random.choice([0.9, 1.0]),
-            "budget_tasks": 0,
-        }
+            "disable": random.choice([(), (), ("join_to_hash_join",)]), "expand_joins": random.choice([3, 4, 4, 5]),
+            "decorrelate": random.choice(["general", "cost"]), "split_share": random.choice([0.9, 1.0]), "budget_tasks": 0,
+        }  # fmt: skip
         found = Optimizer(tables, Settings(**more)).optimize(sql)
         every = Optimizer(tables, Settings(**more, region="tasks", pruning="none")).optimize(sql)
         assert found.cost == pytest.approx(every.cost, rel=1e-9), (seed, sql, more)

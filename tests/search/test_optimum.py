@@ -117,12 +117,9 @@ def test_every_mode_finds_the_optimum(shape: str, number: int, n: int, cost_mode
 
 
 LIMITED: list[Options] = [
-    {},
-    {"expand_joins": 0},
-    {"expand_joins": 0, "seed": "none"},
-    {"enumeration": "rules", "pruning": "upper"},
+    {}, {"expand_joins": 0}, {"expand_joins": 0, "seed": "none"}, {"enumeration": "rules", "pruning": "upper"},
     {"enumeration": "rules", "exploration": "on_demand"},
-]
+]  # fmt: skip
 
 
 @pytest.mark.few(4)

@@ -169,15 +169,10 @@ def test_duplicate_free_rules_need_cross_products(tpch, capfd: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("shape", "n", "expected"),
     [
-        ("chain", 4, 40),
-        ("chain", 5, 100),
-        ("chain", 6, 210),
-        ("chain", 7, 392),
-        ("star", 5, 160),
-        ("star", 7, 1344),
+        ("chain", 4, 40), ("chain", 5, 100), ("chain", 6, 210), ("chain", 7, 392), ("star", 5, 160), ("star", 7, 1344),
         ("star", 9, 9216),
     ],
-)
+)  # fmt: skip
 def test_numbers_without_cross_products(shape: str, n: int, expected: int) -> None:
     """RS-B1 on chain and star: twice the connected pairs as joins, and so many generated."""
     query = graph_query(shape, n, 2)

@@ -58,14 +58,10 @@ def tree_of(node: PlanNode) -> Shape:
 @pytest.mark.parametrize(
     ("shape", "n", "trees", "plans"),
     [
-        ("chain", 2, 2, 16),
-        ("chain", 3, 8, 256),
-        ("chain", 4, 40, 5120),
-        ("star", 4, 48, 6144),
-        ("clique", 3, 12, 384),
+        ("chain", 2, 2, 16), ("chain", 3, 8, 256), ("chain", 4, 40, 5120), ("star", 4, 48, 6144), ("clique", 3, 12, 384),
         ("clique", 4, 120, 15360),
     ],
-)
+)  # fmt: skip
 def test_numbers_of_plans_in_the_counted_setting(shape: str, n: int, trees: int, plans: int, ordered: bool) -> None:
     """The check values of the method, for both requirements on the root; each plan is another tree of operators."""
     search, _ = counted_search(shape, n, ordered)
@@ -176,14 +172,11 @@ def test_the_cheapest_plan_of_the_space_is_the_winner(shape: str, n: int, seed: 
 @pytest.mark.parametrize(
     "settings",
     [
-        {},
-        {"enumeration": "partition", "seed": "none"},
-        {"enumeration": "partition", "pruning": "none"},
-        {"enumeration": "rules", "exploration": "on_demand"},
-        {"enumeration": "rules", "driver": "iterative"},
+        {}, {"enumeration": "partition", "seed": "none"}, {"enumeration": "partition", "pruning": "none"},
+        {"enumeration": "rules", "exploration": "on_demand"}, {"enumeration": "rules", "driver": "iterative"},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_whichever_way_the_search_went(settings: dict[str, Any]) -> None:
     """The full space is complete also where the search left groups unexplored, or splits of join graphs unexpanded."""
     for shape in SHAPES:

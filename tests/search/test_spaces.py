@@ -106,13 +106,11 @@ def test_the_centre_of_a_star_is_grouped_beside_a_semi_join(semi: str, cost: flo
 @pytest.mark.parametrize(
     ("grouped", "more", "cost"),
     [
-        ("a.k, sum(s.k)", "", 10000),
-        ("a.k, sum(s.k)", "join c on a.k = c.k", 11000),
-        ("b.j, a.i, count(*)", "join c on a.k = c.k", 9160.787),
-        ("a.k, sum(s.k)", "join c on s.k = c.k", 104000),
+        ("a.k, sum(s.k)", "", 10000), ("a.k, sum(s.k)", "join c on a.k = c.k", 11000),
+        ("b.j, a.i, count(*)", "join c on a.k = c.k", 9160.787), ("a.k, sum(s.k)", "join c on s.k = c.k", 104000),
         ("b.j, a.i, count(*)", "join c on s.k = c.k", 73212.21),
     ],
-)
+)  # fmt: skip
 def test_rules_that_order_joins_group_the_centre_of_a_star(grouped: str, more: str, cost: float, mode: str) -> None:
     """No join of two inputs has the centre alone for an input: it alone links them. Two plans cost ten times as much before."""
     keys = grouped.rpartition(",")[0]

@@ -252,16 +252,8 @@ def test_fields_of_events_that_are_read(tmp_path: Path) -> None:
     head = {"kind": "header", "format": "planscope-trace", "version": 2, "sql": "inf", "settings": {}, "catalog_digest": ""}
     goal = {"kind": "goal", "goal": 0, "group": 0, "traits": "order(x)", "lower": 0}
     best = {
-        "kind": "best",
-        "goal": 0,
-        "mexpr": None,
-        "op": "sort",
-        "detail": "",
-        "local": 1,
-        "cost": 1,
-        "old": "inf",
-        "inputs": [],
-    }
+        "kind": "best", "goal": 0, "mexpr": None, "op": "sort", "detail": "", "local": 1, "cost": 1, "old": "inf", "inputs": [],
+    }  # fmt: skip
     group = {"kind": "group", "id": 0, "columns": [], "rows": 1, "lower": 0}
     events = [head, group, goal, {**best, "delivered": "order(x)", "split": False}]
     lines: list[str | bytes] = [json.dumps({"seq": i, "t": 0, "task": None, **event}) for i, event in enumerate(events)]

@@ -50,17 +50,12 @@ def test_a_query_that_is_dropped_is_freed_at_once(query: str) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"driver": "iterative"},
-        {"exploration": "interleaved"},
-        {"exploration": "on_demand"},
-        {"region": "tasks", "partitioner": "branch"},
-        {"enumeration": "left_deep"},
-        {"enumeration": "rules"},
-        {"pruning": "none", "decorrelate": "cost"},
-        {"budget_tasks": 10},
+        {"driver": "iterative"}, {"exploration": "interleaved"}, {"exploration": "on_demand"},
+        {"region": "tasks", "partitioner": "branch"}, {"enumeration": "left_deep"}, {"enumeration": "rules"},
+        {"pruning": "none", "decorrelate": "cost"}, {"budget_tasks": 10},
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_whatever_the_settings(settings: dict[str, Any]) -> None:
     assert _left_of("tpch/q05", Settings(**settings)) == []
     assert _left_of("tpch/q21", Settings(**settings)) == []

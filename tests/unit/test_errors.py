@@ -15,15 +15,10 @@ EMPTY = Catalog("nothing", [])
 @pytest.mark.parametrize(
     "sql",
     [
-        f"select 1 {CONTROLS} select",
-        f'select "{CONTROLS}"',
-        f'select 1 from "{CONTROLS}"',
-        f"select '{CONTROLS}' + 1",
-        f"select \t'{CONTROLS}'::int",
-        f'select "{CONTROLS}"(1)',
-        f"select 1 as x order by '{CONTROLS}'",
+        f"select 1 {CONTROLS} select", f'select "{CONTROLS}"', f'select 1 from "{CONTROLS}"', f"select '{CONTROLS}' + 1",
+        f"select \t'{CONTROLS}'::int", f'select "{CONTROLS}"(1)', f"select 1 as x order by '{CONTROLS}'",
     ],
-)
+)  # fmt: skip
 def test_sql_errors(sql: str) -> None:
     with pytest.raises(SqlError) as caught:
         bind(sql, EMPTY)

@@ -71,14 +71,10 @@ ONLY_IN = {
     "pyspark": ("executor/spark/", "experiments/pipeline/"),
     "matplotlib": ("experiments/bench/figures.py", "experiments/diagram_file.py", "experiments/pipeline/report/figures.py"),
     "duckdb": (
-        "tests/",
-        "experiments/pipeline/generate/tpcds.py",
-        "experiments/duckdb_sql.py",
-        "experiments/engines.py",
-        "experiments/duckdb_estimates.py",
-        "experiments/workloads/tpcds_queries.py",
+        "tests/", "experiments/pipeline/generate/tpcds.py", "experiments/duckdb_sql.py", "experiments/engines.py",
+        "experiments/duckdb_estimates.py", "experiments/workloads/tpcds_queries.py",
     ),
-}
+}  # fmt: skip
 
 PRODUCT = ("optimizer", "executor", "memo_viz", "experiments", "planscope")
 

@@ -177,14 +177,8 @@ class QueryMaker:
                 else (self.scalars.column(local, INT))
             )
             call, order = self.dice.pick((
-                ("COUNT(*)", ""),
-                (f"SUM({argument})", ""),
-                ("ROW_NUMBER()", everything),
-                ("RANK()", some),
-                (f"SUM({argument})", some),
-                (f"MAX({argument})", some),
-                ("DENSE_RANK()", some),
-                (f"COUNT({argument})", ""),
+                ("COUNT(*)", ""), (f"SUM({argument})", ""), ("ROW_NUMBER()", everything), ("RANK()", some),
+                (f"SUM({argument})", some), (f"MAX({argument})", some), ("DENSE_RANK()", some), (f"COUNT({argument})", ""),
                 (f"LAG({self.scalars.column(local, INT)})", everything),
             ))  # fmt: skip
             over = " ".join(filter(None, (partition, f"ORDER BY {order}" if order else "")))

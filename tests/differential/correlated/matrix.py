@@ -33,13 +33,8 @@ TABLES: dict[str, tuple[tuple[str, ...], list[Row]]] = {
 }
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+    "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 
 
 def compared(op: str, a: Any, b: Any) -> Truth:

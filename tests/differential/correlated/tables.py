@@ -21,13 +21,9 @@ ARROW = {INT: pa.int32(), TEXT: pa.string()}
 
 # r is the usual outer table, q and t are inner ones; k has a declared primary key, e is always empty, n.b is always NULL
 SCHEMA: dict[str, dict[str, str]] = {
-    "r": {"a": INT, "b": INT, "s": TEXT},
-    "q": {"a": INT, "b": INT, "c": INT},
-    "t": {"a": INT, "c": INT, "s": TEXT},
-    "k": {"id": INT, "a": INT, "b": INT},
-    "e": {"a": INT, "b": INT},
-    "n": {"a": INT, "b": INT},
-}
+    "r": {"a": INT, "b": INT, "s": TEXT}, "q": {"a": INT, "b": INT, "c": INT}, "t": {"a": INT, "c": INT, "s": TEXT},
+    "k": {"id": INT, "a": INT, "b": INT}, "e": {"a": INT, "b": INT}, "n": {"a": INT, "b": INT},
+}  # fmt: skip
 DECLARED = "create table k (id int primary key, a int not null, b int)"
 
 RICH: dict[str, list[Row]] = {

@@ -199,13 +199,11 @@ def test_round_that_overflows_raises() -> None:
 @pytest.mark.parametrize(
     ("left", "right", "total", "product"),
     [
-        (dec(9, 2), dec(9, 2), dec(10, 2), dec(18, 4)),
-        (dec(9, 2), dec(6, 4), dec(12, 4), dec(15, 6)),
-        (dec(18, 2), dec(18, 2), dec(18, 2), dec(18, 4)),
-        (dec(30, 2), dec(18, 4), dec(33, 4), dec(38, 6)),
+        (dec(9, 2), dec(9, 2), dec(10, 2), dec(18, 4)), (dec(9, 2), dec(6, 4), dec(12, 4), dec(15, 6)),
+        (dec(18, 2), dec(18, 2), dec(18, 2), dec(18, 4)), (dec(30, 2), dec(18, 4), dec(33, 4), dec(38, 6)),
         (dec(38, 2), dec(38, 2), dec(38, 2), dec(38, 4)),
     ],
-)
+)  # fmt: skip
 def test_decimal_arithmetic(left: pa.DataType, right: pa.DataType, total: pa.DataType, product: pa.DataType) -> None:
     columns = [(left, extremes(left)), (right, extremes(right))]
     check("a + b", total, call("+", total), *columns)
@@ -224,13 +222,8 @@ def test_decimal_remainder() -> None:
 
 def test_casts_between_numbers() -> None:
     numbers: list[tuple[pa.DataType, list]] = [
-        (BOOL, BOOLS),
-        (I8, TINY),
-        (I32, INTS),
-        (I64, BIGS),
-        (dec(9, 2), DECS),
-        (F64, DOUBLES),
-    ]
+        (BOOL, BOOLS), (I8, TINY), (I32, INTS), (I64, BIGS), (dec(9, 2), DECS), (F64, DOUBLES),
+    ]  # fmt: skip
     targets = {"boolean": BOOL, "tinyint": I8, "integer": I32, "bigint": I64, "double": F64, "float": F32}
     targets |= {f"decimal({p},{s})": dec(p, s) for p, s in ((9, 2), (4, 1), (38, 0), (2, 2))}
     for (source, values), (name, target) in itertools.product(numbers, targets.items()):

@@ -19,14 +19,8 @@ from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList,
 from optimizer.errors import PlanscopeError
 
 I32, I64, F32, F64, STR, DATE, TS = (
-    pa.int32(),
-    pa.int64(),
-    pa.float32(),
-    pa.float64(),
-    pa.string(),
-    pa.date32(),
-    pa.timestamp("us"),
-)
+    pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string(), pa.date32(), pa.timestamp("us"),
+)  # fmt: skip
 DEC, DEC4, WIDE = pa.decimal128(9, 2), pa.decimal128(12, 4), pa.decimal128(20, 2)
 VALUES: dict[pa.DataType, list[Any]] = {
     BOOL: [False, True],

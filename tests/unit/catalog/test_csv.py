@@ -102,16 +102,10 @@ def test_part_files_get_one_type(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'a,b\n1,\n2,""\n3,"x ""y"" z"\n4,"line\nbreak"\n,NULL\n',
-        "a\n1\n\n3\n",
-        "a,b\r\n1,x\r\n\r\n2,y\r\n",
-        "\ufeffa,b\n1,2",
-        "a,b\n1, x \n2,\n",
-        '"a;b"\n1;2\n',
-        "a;b\nx\ny;z\n",
-        "\n\na,b\n1,2\n",
+        'a,b\n1,\n2,""\n3,"x ""y"" z"\n4,"line\nbreak"\n,NULL\n', "a\n1\n\n3\n", "a,b\r\n1,x\r\n\r\n2,y\r\n", "\ufeffa,b\n1,2",
+        "a,b\n1, x \n2,\n", '"a;b"\n1;2\n', "a;b\nx\ny;z\n", "\n\na,b\n1,2\n",
     ],
-)
+)  # fmt: skip
 def test_fields_are_read_as_duckdb_reads_them(tmp_path: Path, text: str) -> None:
     table = opened(tmp_path, text)
     expected = duckdb.sql(f"from read_csv('{table.files[0]}', header = true, delim = ',')").fetchall()

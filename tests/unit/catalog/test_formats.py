@@ -93,12 +93,10 @@ def test_every_encoding_becomes_the_canonical_type(tmp_path: Path, format: str) 
 def test_columns_of_other_types_stay_as_they_are(tmp_path: Path, format: str) -> None:
     rows = pa.table(
         {
-            "list": pa.array([[1, 2]]),
-            "struct": pa.array([{"a": 1, "b": "x"}]),
-            "id": pa.array([7], pa.int32()),
+            "list": pa.array([[1, 2]]), "struct": pa.array([{"a": 1, "b": "x"}]), "id": pa.array([7], pa.int32()),
             "time": pa.array([datetime.time(1, 2)]),
         }
-    )
+    )  # fmt: skip
     write(tmp_path, format, rows)
     table = open_dataset(tmp_path).tables["t"]
     assert table.schema.types == rows.schema.types

@@ -300,16 +300,10 @@ def test_lookups_and_ranges_on_every_type(tmp_path: Path, type: pa.DataType) -> 
         x, y = (OuterRef(c.columns.bit_length() - 1, type) for c in (a, b))
         extra = less(v, literal(2, I64))
         predicates: list[Predicate] = [
-            (equal(k, x),),
-            (same(y, k),),
-            (same(k, x), equal(k, y)),
-            (equal(k, x), extra),
-            (less(k, x),),
-            (Call(">=", (k, x), BOOL),),
-            (Call("<=", (x, k), BOOL), less(k, y)),
-            (Call(">", (x, k), BOOL), extra),
+            (equal(k, x),), (same(y, k),), (same(k, x), equal(k, y)), (equal(k, x), extra), (less(k, x),),
+            (Call(">=", (k, x), BOOL),), (Call("<=", (x, k), BOOL), less(k, y)), (Call(">", (x, k), BOOL), extra),
             (Call("<=", (k, x), BOOL), Call(">", (k, y), BOOL)),
-        ]
+        ]  # fmt: skip
         for predicate in predicates:
             tree = Tree(Apply(JoinKind.LEFT, ()), (left, Tree(Filter(conjunction(predicate)), (right,))))
             want = bag(values(naive(tree, query.plans.columns, query.tables), tree.columns))
@@ -601,16 +595,11 @@ def test_payloads_give_up_all_their_scalars(plans: Plans) -> None:
     condition = equal(c, x)
     call = AggregateCall("sum", (x,), False, condition, I64)
     operators: list[PhysicalOperator] = [
-        TableScan(replace(scan.op.scan, predicate=(condition,))),
-        FilterRows((condition,)),
-        ProjectRows((ProjectItem(1, x),)),
-        HashAggregate((0,), (AggregateItem(1, call),)),
-        HashJoin(JoinKind.INNER, ((c, x),), ()),
-        NestedLoopJoin(JoinKind.INNER, (condition,)),
-        NestedApply(JoinKind.INNER, (condition,), None, 1, False),
-        LookupRows((LookupKey(c, x, False),), (condition,)),
-        RangeLookup(c, (RangeBound("<", x),), ()),
-    ]
+        TableScan(replace(scan.op.scan, predicate=(condition,))), FilterRows((condition,)), ProjectRows((ProjectItem(1, x),)),
+        HashAggregate((0,), (AggregateItem(1, call),)), HashJoin(JoinKind.INNER, ((c, x),), ()),
+        NestedLoopJoin(JoinKind.INNER, (condition,)), NestedApply(JoinKind.INNER, (condition,), None, 1, False),
+        LookupRows((LookupKey(c, x, False),), (condition,)), RangeLookup(c, (RangeBound("<", x),), ()),
+    ]  # fmt: skip
     for op in operators:
         assert op.outer_columns() == 1 << 9, op.name
         bound = op.map_scalars(

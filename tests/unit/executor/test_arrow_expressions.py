@@ -53,16 +53,10 @@ TEXTS = [*NUMBER_TEXTS, *BOOL_TEXTS, *DATE_TEXTS, *TIME_TEXTS]
 @pytest.mark.parametrize(
     ("type", "values"),
     [
-        (I32, INTS),
-        (dec(9, 2), DECS),
-        (F64, DOUBLES),
-        (F32, [None, 0.0, -0.0, 1.5, math.nan, math.inf]),
-        (STR, STRINGS),
-        (DATE, DATES),
-        (BOOL, BOOLS),
-        (TS, TIMES),
+        (I32, INTS), (dec(9, 2), DECS), (F64, DOUBLES), (F32, [None, 0.0, -0.0, 1.5, math.nan, math.inf]), (STR, STRINGS),
+        (DATE, DATES), (BOOL, BOOLS), (TS, TIMES),
     ],
-)
+)  # fmt: skip
 def test_comparisons(type: pa.DataType, values: list) -> None:
     two = (type, values), (type, values)
     for function in ("=", "<>", "<", "<=", ">", ">=", "is_distinct_from", "is_not_distinct_from"):
@@ -91,16 +85,12 @@ def test_arithmetic(type: pa.DataType, values: list) -> None:
 @pytest.mark.parametrize(
     ("left", "right", "total", "product"),
     [
-        (dec(9, 2), dec(9, 2), dec(10, 2), dec(18, 4)),
-        (dec(9, 2), dec(6, 4), dec(12, 4), dec(15, 6)),
-        (dec(18, 2), dec(18, 2), dec(18, 2), dec(18, 4)),
-        (dec(15, 2), dec(16, 2), dec(17, 2), dec(31, 4)),
-        (dec(31, 4), dec(16, 2), dec(33, 4), dec(38, 6)),
-        (dec(38, 2), dec(38, 2), dec(38, 2), dec(38, 4)),
-        (dec(38, 10), dec(38, 30), dec(38, 30), dec(38, 38)),
-        (dec(12, 6), dec(12, 6), dec(14, 6), dec(20, 8)),
+        (dec(9, 2), dec(9, 2), dec(10, 2), dec(18, 4)), (dec(9, 2), dec(6, 4), dec(12, 4), dec(15, 6)),
+        (dec(18, 2), dec(18, 2), dec(18, 2), dec(18, 4)), (dec(15, 2), dec(16, 2), dec(17, 2), dec(31, 4)),
+        (dec(31, 4), dec(16, 2), dec(33, 4), dec(38, 6)), (dec(38, 2), dec(38, 2), dec(38, 2), dec(38, 4)),
+        (dec(38, 10), dec(38, 30), dec(38, 30), dec(38, 38)), (dec(12, 6), dec(12, 6), dec(14, 6), dec(20, 8)),
     ],
-)
+)  # fmt: skip
 def test_decimal_arithmetic(left: pa.DataType, right: pa.DataType, total: pa.DataType, product: pa.DataType) -> None:
     columns = [(left, extremes(left)), (right, extremes(right))]
     check(call("+", total), *columns)
@@ -139,15 +129,9 @@ def test_a_large_batch_of_products_mixes_small_and_wide_values() -> None:
 
 def test_casts_between_numbers() -> None:
     numbers: list[tuple[pa.DataType, list]] = [
-        (BOOL, BOOLS),
-        (I8, TINY),
-        (I32, INTS),
-        (I64, BIGS),
-        (dec(9, 2), DECS),
-        (F64, DOUBLES),
-        (dec(38, 20), extremes(dec(38, 20))),
-        (F32, [None, 0.0, 1.5, 2.5, -2.5, 300.0]),
-    ]
+        (BOOL, BOOLS), (I8, TINY), (I32, INTS), (I64, BIGS), (dec(9, 2), DECS), (F64, DOUBLES),
+        (dec(38, 20), extremes(dec(38, 20))), (F32, [None, 0.0, 1.5, 2.5, -2.5, 300.0]),
+    ]  # fmt: skip
     targets = [BOOL, I8, I32, I64, dec(9, 2), dec(4, 1), dec(38, 0), dec(38, 20), dec(2, 2), F64, F32, STR]
     for (source, values), target in itertools.product(numbers, targets):
         for lenient in (False, True):

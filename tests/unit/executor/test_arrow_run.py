@@ -135,11 +135,8 @@ def test_filter_and_project(plans: Plans) -> None:
     kept = node(FilterRows(predicate), table, columns=0b11)
     total, copy, text = plans.new(I64), plans.new(I64), plans.new(STR)
     items = (
-        ProjectItem(0, a),
-        ProjectItem(total, Call("+", (a, b), I64)),
-        ProjectItem(copy, b),
-        ProjectItem(text, literal("k", STR)),
-    )
+        ProjectItem(0, a), ProjectItem(total, Call("+", (a, b), I64)), ProjectItem(copy, b), ProjectItem(text, literal("k", STR)),
+    )  # fmt: skip
     plan = node(ProjectRows(items), kept, columns=column_set((0, total, copy, text)))
     want = [(r[0], r[0] + r[1], r[1], "k") for r in plans.rows(table) if holds(predicate, r)]
     for tuning in TUNINGS:

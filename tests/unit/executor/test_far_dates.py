@@ -44,15 +44,13 @@ def test_what_arrow_computes(session: Session) -> None:
     [
         ("merge_join", MERGING, "select a.k from f a join f b on a.{0} = b.{0}", [3, 1, 2]),
         (
-            "merge_union",
-            {"disable": ("union_to_union_all",)},
-            "select k from (from f union all from f) order by {0}",
+            "merge_union", {"disable": ("union_to_union_all",)}, "select k from (from f union all from f) order by {0}",
             [3, 3, 1, 1, 2, 2, 4, 4],
         ),
         ("nested_apply", {"decorrelate": "none"}, "select (select count(*) from f b where b.{0} < a.{0}) from f a", [1, 2, 0, 0]),
         ("nested_apply", {"decorrelate": "none"}, "select (select k from f b where b.{0} = a.{0}) from f a", [1, 2, 3, None]),
     ],
-)
+)  # fmt: skip
 def test_compared_value_by_value(
     session: Session, operator: str, settings: dict[str, Any], query: str, wanted: list[int | None], column: str
 ) -> None:

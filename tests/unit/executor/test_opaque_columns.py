@@ -110,18 +110,12 @@ def test_every_format_writes_them() -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "select 1 from t where seconds = k",
-        "select 1 from t where k = time",
-        "select case when k = 1 then list else k end from t",
-        "select date_trunc('day', time) from t",
-        "select extract(hour from seconds) from t",
-        "select sum(span) from t",
-        "select seconds + 1 from t",
-        "select length(list) from t",
-        "select 1 from t where list like 'a'",
-        "select 1 from t where not time",
+        "select 1 from t where seconds = k", "select 1 from t where k = time",
+        "select case when k = 1 then list else k end from t", "select date_trunc('day', time) from t",
+        "select extract(hour from seconds) from t", "select sum(span) from t", "select seconds + 1 from t",
+        "select length(list) from t", "select 1 from t where list like 'a'", "select 1 from t where not time",
     ],
-)
+)  # fmt: skip
 def test_no_cast_is_advised_that_would_be_refused(sql: str) -> None:
     with pytest.raises(PlanscopeError, match="can be selected, tested by IS NULL and counted") as error:
         Session({"t": TABLE}).optimize(sql)

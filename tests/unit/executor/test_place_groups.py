@@ -75,17 +75,12 @@ def test_distinct_rows_have_no_values() -> None:
 @pytest.mark.parametrize(
     "key",
     [
-        pa.array([0, 2**40]),
-        pa.array([-(2**63), 2**63 - 1]),
-        pa.array([0.5, 1.5]),
-        pa.array(["a", "b"]),
-        pa.array([Decimal(1), Decimal(2)], pa.decimal128(30, 2)),
-        pa.array([1, 2], pa.uint64()),
-        pa.nulls(2, pa.int64()),
+        pa.array([0, 2**40]), pa.array([-(2**63), 2**63 - 1]), pa.array([0.5, 1.5]), pa.array(["a", "b"]),
+        pa.array([Decimal(1), Decimal(2)], pa.decimal128(30, 2)), pa.array([1, 2], pa.uint64()), pa.nulls(2, pa.int64()),
         pa.nulls(2),
     ],
     ids=lambda key: f"{key.type} {key[0]}",
-)
+)  # fmt: skip
 def test_keys_that_have_no_places(key: pa.Array) -> None:
     assert groups_by_place([key]) is None
     assert groups_by_place([pa.array([1, 1]), key]) is None

@@ -19,12 +19,9 @@ MINUTE = 60_000_000  # microseconds
 ROWS = 400
 COUNTS = pa.array([None if i % 11 == 5 else (i - 100) * 37 * MINUTE for i in range(ROWS)])
 TYPES = {
-    "us": pa.timestamp("us", "Europe/Berlin"),
-    "ms": pa.timestamp("ms", "America/New_York"),
-    "s": pa.timestamp("s", "UTC"),
-    "ns": pa.timestamp("ns", "+05:30"),
-    "plain": pa.timestamp("us"),
-}
+    "us": pa.timestamp("us", "Europe/Berlin"), "ms": pa.timestamp("ms", "America/New_York"), "s": pa.timestamp("s", "UTC"),
+    "ns": pa.timestamp("ns", "+05:30"), "plain": pa.timestamp("us"),
+}  # fmt: skip
 TABLE = pa.table({"k": range(ROWS)} | {name: COUNTS.cast(pa.timestamp("us", t.tz)).cast(t) for name, t in TYPES.items()})
 QUERIES = [
     "select k, Z from t",

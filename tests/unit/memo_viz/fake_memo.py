@@ -8,13 +8,9 @@ from optimizer.trace.state import BestState, GoalState, GroupState, MemoState, M
 
 Q5_ROWS = {"customer": 15000, "orders": 22958, "lineitem": 600572, "supplier": 1000, "nation": 25, "region": 1}
 Q5_EDGES = [
-    ("customer", "orders"),
-    ("orders", "lineitem"),
-    ("lineitem", "supplier"),
-    ("customer", "supplier"),
-    ("supplier", "nation"),
+    ("customer", "orders"), ("orders", "lineitem"), ("lineitem", "supplier"), ("customer", "supplier"), ("supplier", "nation"),
     ("nation", "region"),
-]
+]  # fmt: skip
 
 
 def join_memo(rows: dict[str, int] | None = None, edges: list[tuple[str, str]] | None = None) -> MemoState:

@@ -38,13 +38,9 @@ from tests.search.planning import trace_of
 
 Events = list[dict[str, Any]]
 KINDS: dict[str, Callable[..., Picture]] = {
-    "memo": memo_picture,
-    "plan": plan_picture,
-    "joins": joins_picture,
-    "steps": steps_picture,
-    "rules": rules_picture,
+    "memo": memo_picture, "plan": plan_picture, "joins": joins_picture, "steps": steps_picture, "rules": rules_picture,
     "traits": traits_picture,
-}
+}  # fmt: skip
 
 
 def recorded(query: str, catalog: Catalog, **settings: str) -> Events:

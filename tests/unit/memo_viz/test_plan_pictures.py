@@ -58,15 +58,8 @@ def test_table_keeps_every_character_of_a_payload():
             assert max(map(len, text.splitlines())) <= width
     assert plan_table(plan, columns).splitlines()[0].split() == ["rows", "cost"]
     assert plan_table(plan, columns, ACTUAL).splitlines()[0].split() == [
-        "rows",
-        "actual",
-        "q-error",
-        "cost",
-        "in",
-        "ms",
-        "%",
-        "MB",
-    ]
+        "rows", "actual", "q-error", "cost", "in", "ms", "%", "MB",
+    ]  # fmt: skip
     assert plan_table(plan, columns, ACTUAL, 60).splitlines()[0].split() == ["rows", "actual", "q-error", "ms"]
     partly = plan_table(plan, columns, {0: ACTUAL[0]})
     assert partly.splitlines()[1].split()[-5:] == ["3", "33.3", "535", "1.5", "100"]
@@ -87,16 +80,9 @@ def test_json_has_the_fields_of_the_contract():
 
 def test_search_text():
     search = {
-        "groups": 3,
-        "mexprs_logical": 4,
-        "mexprs_physical": 5,
-        "tasks": 6,
-        "rules_fired": {"a": 3, "b": 4},
-        "costed": 8,
-        "pruned": {"upper": 2, "lower": 0},
-        "joins_enumerated": 1,
-        "proven": True,
-    }
+        "groups": 3, "mexprs_logical": 4, "mexprs_physical": 5, "tasks": 6, "rules_fired": {"a": 3, "b": 4}, "costed": 8,
+        "pruned": {"upper": 2, "lower": 0}, "joins_enumerated": 1, "proven": True,
+    }  # fmt: skip
     text = search_text(search, {"parse": 1.0, "search": 2.0}, 12.0)
     assert "2 by upper" in text and "lower" not in text and "3.0 ms = parse 1.0 + search 2.0" in text
     assert "not proven" in search_text({**search, "proven": False}, {}, 1.0)

@@ -145,25 +145,14 @@ def test_a_picture(stepper: Stepper, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("fly", 'no command "fly"'),
-        ("until", "until what"),
-        ("until nonsense", "no event has a field"),
-        ("step two", 'step takes a number, not "two"'),
-        ("goto " + "9" * 30, "goto takes a number"),
-        ("goto", "goto takes the number of an event"),
-        ("delete 7", 'no breakpoint "7"'),
-        ("group G99", 'no group "G99"'),
-        ("group", "which group"),
-        ("goal x", 'no goal "x"'),
-        ("why m12345", 'no expression "m12345"'),
-        ("svg", "svg FILE writes"),
-        ("svg t.jsonl", "end the name in .svg"),
-        ("set pruning=none", "recorded trace"),
-        ("rows a=1", "recorded trace"),
-        ("again", "recorded trace"),
-        ("fly\x1b[2J", "no command"),
+        ("fly", 'no command "fly"'), ("until", "until what"), ("until nonsense", "no event has a field"),
+        ("step two", 'step takes a number, not "two"'), ("goto " + "9" * 30, "goto takes a number"),
+        ("goto", "goto takes the number of an event"), ("delete 7", 'no breakpoint "7"'), ("group G99", 'no group "G99"'),
+        ("group", "which group"), ("goal x", 'no goal "x"'), ("why m12345", 'no expression "m12345"'), ("svg", "svg FILE writes"),
+        ("svg t.jsonl", "end the name in .svg"), ("set pruning=none", "recorded trace"), ("rows a=1", "recorded trace"),
+        ("again", "recorded trace"), ("fly\x1b[2J", "no command"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_command_is_told_what_is_wrong(stepper: Stepper, command: str, message: str) -> None:
     with pytest.raises(PlanscopeError, match=re.escape(message)) as found:
         stepper.run(command)

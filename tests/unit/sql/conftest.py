@@ -13,20 +13,10 @@ from optimizer.sql.bind import bind
 from tests.unit.sql.world import World, make_world
 
 COLUMNS = {
-    "i1": pa.int8(),
-    "i2": pa.int16(),
-    "i4": pa.int32(),
-    "i8": pa.int64(),
-    "f4": pa.float32(),
-    "f8": pa.float64(),
-    "n5": pa.decimal128(5, 2),
-    "n": pa.decimal128(15, 2),
-    "n38": pa.decimal128(38, 10),
-    "s": pa.string(),
-    "d": pa.date32(),
-    "ts": pa.timestamp("us"),
-    "bo": pa.bool_(),
-}
+    "i1": pa.int8(), "i2": pa.int16(), "i4": pa.int32(), "i8": pa.int64(), "f4": pa.float32(), "f8": pa.float64(),
+    "n5": pa.decimal128(5, 2), "n": pa.decimal128(15, 2), "n38": pa.decimal128(38, 10), "s": pa.string(), "d": pa.date32(),
+    "ts": pa.timestamp("us"), "bo": pa.bool_(),
+}  # fmt: skip
 # name, key, columns with their types
 _TPCH = """
 region | r_regionkey | r_regionkey i8, r_name s, r_comment s

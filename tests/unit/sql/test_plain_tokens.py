@@ -50,20 +50,9 @@ def test_pieces_beside_one_another_have_the_tokens_of_sqlglot_or_are_not_plain(s
 @pytest.mark.parametrize(
     "sql",
     [
-        "select 1 -- why",
-        "select 1 /* why */",
-        "select $1",
-        "select e'a'",
-        "select [1]",
-        "select 1e5",
-        "select 'a",
-        'select "a',
-        "select 'a\\b'",
-        "select a->b",
-        "select user-defined",
-        "select a\u00a0b",
-        "fetch first 3 rows only",
+        "select 1 -- why", "select 1 /* why */", "select $1", "select e'a'", "select [1]", "select 1e5", "select 'a", 'select "a',
+        "select 'a\\b'", "select a->b", "select user-defined", "select a\u00a0b", "fetch first 3 rows only",
     ],
-)
+)  # fmt: skip
 def test_these_are_left_to_sqlglot(sql):
     assert plain_tokens(sql) is None

@@ -69,13 +69,9 @@ TEXTS: dict[DataType, tuple[str, ...]] = {
     BOOLEAN: ("T", "0"),
 }  # fmt: skip
 NOT_FIT: dict[DataType, tuple[str, ...]] = {
-    DATE: ("1993-02-29",),
-    TIMESTAMP: ("1994-01-31 25:00", "1994-01-31t10:00"),
-    INT32: ("x", "", "inf", "3e9"),
-    DOUBLE: ("1__0",),
-    MONEY: ("1000", "1e-" + "9" * 30),
-    BOOLEAN: ("maybe", " true "),
-}
+    DATE: ("1993-02-29",), TIMESTAMP: ("1994-01-31 25:00", "1994-01-31t10:00"), INT32: ("x", "", "inf", "3e9"), DOUBLE: ("1__0",),
+    MONEY: ("1000", "1e-" + "9" * 30), BOOLEAN: ("maybe", " true "),
+}  # fmt: skip
 
 
 def of_types(texts: dict[DataType, tuple[str, ...]]) -> list[tuple[str, DataType]]:

@@ -120,17 +120,8 @@ def test_casts_to_plain_types(type: str, oracle: duckdb.DuckDBPyConnection, cata
 
 def test_nested_arithmetic(oracle: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     expressions = [
-        "n * (1 - n5)",
-        "n * (1 - n5) * (1 + n)",
-        "sum(n * (1 - n))",
-        "sum(i4) + 1",
-        "sum(i4) * 0.5",
-        "100.00 * sum(n) / sum(n5)",
-        "-n * 2 + i8",
-        "(n + n5) * (i4 - 1.25)",
-        "case when bo then n * n5 else 0 end",
-        "coalesce(sum(n), 0)",
-        "0.06 - 0.01",
+        "n * (1 - n5)", "n * (1 - n5) * (1 + n)", "sum(n * (1 - n))", "sum(i4) + 1", "sum(i4) * 0.5", "100.00 * sum(n) / sum(n5)",
+        "-n * 2 + i8", "(n + n5) * (i4 - 1.25)", "case when bo then n * n5 else 0 end", "coalesce(sum(n), 0)", "0.06 - 0.01",
         "n5 % 3 + 1",
-    ]
+    ]  # fmt: skip
     assert_types(oracle, catalog, expressions)

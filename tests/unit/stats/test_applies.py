@@ -70,12 +70,9 @@ def equal(a: Scalar, b: Scalar) -> Scalar:
 LK, LX, RK, RX = (ColumnRef(i, I64) for i in range(4))
 OUTER_K, OUTER_X = OuterRef(0, I64), OuterRef(1, I64)
 PREDICATES: list[Predicate] = [
-    (),
-    (equal(LX, RX),),
-    (Call("is_not_distinct_from", (LX, RX), BOOL),),
-    (equal(LX, RX), Call("<", (LK, RK), BOOL)),
+    (), (equal(LX, RX),), (Call("is_not_distinct_from", (LX, RX), BOOL),), (equal(LX, RX), Call("<", (LK, RK), BOOL)),
     (Call("<>", (LX, RX), BOOL),),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("sizes", [(0, 0), (1, 0), (0, 1000), (1000, 1), (5000, 200_000), (10**9, 10**9)])

@@ -266,14 +266,10 @@ def test_what_counts_needs_an_engine(tpch: Catalog, name: str) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("histgram", 'did you mean "histogram"'),
-        ("nothing like it", "package.module:Class"),
-        ("a b:C", "cannot be"),
-        ("a:", "cannot be"),
-        (":C", "cannot be"),
-        ("a:C.d", "cannot be"),
+        ("histgram", 'did you mean "histogram"'), ("nothing like it", "package.module:Class"), ("a b:C", "cannot be"),
+        ("a:", "cannot be"), (":C", "cannot be"), ("a:C.d", "cannot be"),
     ],
-)
+)  # fmt: skip
 def test_settings_that_name_no_estimator(value: str, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         Settings.from_pairs([f"estimator={value}"])

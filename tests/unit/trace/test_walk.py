@@ -33,14 +33,8 @@ def events() -> list[dict[str, Any]]:
 
 
 WHERE = [
-    *KINDS,
-    "best",
-    "group 3",
-    "goal 5",
-    "rule join_commute",
-    'kind == "prune" and root_cost > 0',
-    "stack > 9 and kind != 'cost'",
-]
+    *KINDS, "best", "group 3", "goal 5", "rule join_commute", 'kind == "prune" and root_cost > 0', "stack > 9 and kind != 'cost'",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("where", WHERE)

@@ -27,16 +27,10 @@ MORE = ("steinbrunn_star/8/1", "steinbrunn_random/9/2/3", "grid/3x4", "random/2/
 @pytest.mark.parametrize(
     ("name", "relations", "edges"),
     [
-        ("chain/9", 9, 8),
-        ("star/9", 9, 8),
-        ("cycle/9", 9, 9),
-        ("cycle/2", 2, 1),
-        ("clique/9", 9, 36),
-        ("grid/3x4", 12, 17),
-        ("random/9/4", 9, 12),
-        ("random/3/4", 3, 3),
+        ("chain/9", 9, 8), ("star/9", 9, 8), ("cycle/9", 9, 9), ("cycle/2", 2, 1), ("clique/9", 9, 36), ("grid/3x4", 12, 17),
+        ("random/9/4", 9, 12), ("random/3/4", 3, 3),
     ],
-)
+)  # fmt: skip
 def test_relations_and_edges(name: str, relations: int, edges: int) -> None:
     graph = join_graph(name)
     assert (graph.name, graph.relations, len(graph.edges)) == (name, relations, edges)
@@ -166,12 +160,5 @@ def test_tables_by_steinbrunn_have_the_published_shares() -> None:
 
 def test_every_family_is_listed() -> None:
     assert {family.partition("/")[0] for family in FAMILIES} == {
-        "chain",
-        "star",
-        "cycle",
-        "clique",
-        "grid",
-        "random",
-        "snowflake",
-        "steinbrunn_SHAPE",
-    }
+        "chain", "star", "cycle", "clique", "grid", "random", "snowflake", "steinbrunn_SHAPE",
+    }  # fmt: skip
