@@ -256,9 +256,7 @@ def test_a_disk_that_fills_up_while_a_part_is_written(tmp_path: Path, monkeypatc
 
 
 def test_a_disk_that_is_too_small_from_the_start(tmp_path: Path) -> None:
-    with pytest.raises(
-        OutputError, match=r"tpch:100000 needs about 36,\d{3},\d{3}\.0 MB, but there are .* left\nchoose a smaller scale"
-    ):
+    with pytest.raises(OutputError, match=r"tpch:100000 needs about 36,\d{3},\d{3}\.0 MB, but .* left\nchoose a smaller scale"):
         generate(recipe("tpch", Decimal(100_000)), tmp_path / "data", no_spark, silent)
     assert list(tmp_path.iterdir()) == []
 

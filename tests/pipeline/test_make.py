@@ -42,9 +42,7 @@ def test_an_import_to_another_file_system(spark: SparkSession, tmp_path: Path, h
     assert [(row["n"], str(row["day"])) for row in rows] == [(1, "2020-01-01"), (2, "2020-01-02")]
     assert [row["value"] for row in spark.read.parquet(f"{uri}/_planscope/rejected/sales").collect()] == ["today"]
     assert "PRIMARY KEY" in "".join(row["value"] for row in spark.read.text(f"{uri}/_planscope/schema.sql").collect())
-    assert not any(path.is_dir() for path in (tmp_path / "home" / "outgoing").iterdir()), (
-        "the folder it was made in has done its work"
-    )
+    assert not any(path.is_dir() for path in (tmp_path / "home" / "outgoing").iterdir()), "the folder it was made in is done with"
     said.clear()
     assert import_dataset(request, lambda: spark, said.append) == (uri, done.manifest, False) and not said
     (tmp_path / "shop" / "sales.csv").write_text("n,day\n1,2020-01-01\n")

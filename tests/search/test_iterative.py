@@ -230,9 +230,7 @@ def costed_from_nothing(search: Search) -> dict[Goal, float]:
     for goal in goals:
         for mexpr in memo.groups[goal.group].members():
             for physical in mexpr.physical:
-                ways[goal] += [
-                    implementation_way(search, goal, mexpr, physical, each) for each in alternatives(memo, goal, physical)
-                ]
+                ways[goal] += [implementation_way(search, goal, mexpr, physical, a) for a in alternatives(memo, goal, physical)]
     best = dict.fromkeys(goals, float("inf"))
     while True:
         old = dict(best)

@@ -205,9 +205,7 @@ def test_bounds_of_joins_look_into_leaves_that_became_regions() -> None:
         "c.j in (select b.j from b join a e on b.k = e.k) and a.k in (select b.k from b)",
     ],
 )
-def test_inner_joins_of_semi_joins_need_no_regrouping_by_pairs(
-    where: str, cost_model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_inner_joins_of_semi_joins_need_no_regrouping(where: str, cost_model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A region has the semi join, and so the inner one, over every part that its condition reads."""
     sql = f"select a.i, c.j from a join c on a.k = c.j join b d on d.k = c.j where {where}"
     found = Optimizer(SMALL_GROUPS, Settings(cost_model=cost_model)).optimize(sql)
@@ -294,9 +292,7 @@ def test_left_deep_plans_are_left_deep_however_the_search_goes() -> None:
         table("d", 100000, {"j": 300}),
     )  # fmt: skip
     sql = "select d.j from a join b on a.k = b.j left join d on a.j = d.j where b.k in (select j from c)"
-    costs = [
-        proven(tables, sql, {"enumeration": "left_deep", "exploration": each}) for each in ("all", "on_demand", "interleaved")
-    ]
+    costs = [proven(tables, sql, {"enumeration": "left_deep", "exploration": e}) for e in ("all", "on_demand", "interleaved")]
     assert max(costs) == pytest.approx(min(costs), rel=1e-9)
 
 

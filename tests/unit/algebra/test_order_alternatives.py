@@ -123,9 +123,7 @@ def test_a_merge_join_tries_its_keys_in_every_permutation() -> None:
     [({"dependencies": (Dependency(1 << K, 1 << ID),)}, order(K, K1)), ({"constants": 1 << ID}, order(K1))],
     ids=["key determined", "key constant"],
 )
-def test_nested_loops_go_on_with_the_right_order_where_the_output_tells_left_rows_apart(
-    known: dict[str, Any], wanted: TraitSet
-) -> None:
+def test_nested_loops_go_on_with_the_right_order_where_left_rows_are_told_apart(known: dict[str, Any], wanted: TraitSet) -> None:
     """The left input is sorted by its key as well, or by nothing else: above the join the key says nothing more."""
     left = LogicalProps(LEFT.columns, keys=(1 << ID,), dependencies=(Dependency(1 << ID, LEFT.columns),))
     known = {**known, "dependencies": (*known.get("dependencies", ()), *left.dependencies)}

@@ -94,9 +94,7 @@ def test_a_declared_key_still_says_how_many_values_differ(tmp_path: Path) -> Non
 def test_a_column_declared_with_another_type_since(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,x\n2,y\n", "utf-8")
     table = open_dataset(tmp_path).tables["t"]
-    columns = {
-        name: replace(stats, ndv=2.0, mcv=((1 if name == "a" else "x", 0.5),)) for name, stats in table.stats.columns.items()
-    }
+    columns = {name: replace(s, ndv=2.0, mcv=((1 if name == "a" else "x", 0.5),)) for name, s in table.stats.columns.items()}
     write(tmp_path, replace(table, stats=replace(table.stats, columns=columns, analyzed="now")))
     (tmp_path / "schema.sql").write_text("create table t (a varchar, b varchar)", "utf-8")
     stats = open_dataset(tmp_path).tables["t"].stats

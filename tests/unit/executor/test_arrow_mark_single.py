@@ -44,9 +44,7 @@ def test_mark_joins(tmp_path: Path, types: tuple[pa.DataType, ...]) -> None:
     rng = random.Random(str(types))
     for sizes, with_extra in product(SIZES, (False, True)):
         case = TwoTables(tmp_path, rng, types, sizes)
-        predicate = conjunction(
-            [*(rng.choice([equal, equal, same])(*pair) for pair in case.pairs), *([case.extra] if with_extra else [])]
-        )
+        predicate = conjunction([*(rng.choice([equal, equal, same])(*pair) for pair in case.pairs), *[case.extra] * with_extra])
         want = wanted(case, MarkJoin(predicate, case.mark), predicate)
         for op in (hashed(JoinKind.MARK, case, predicate, case.mark), NestedLoopJoin(JoinKind.MARK, predicate, case.mark)):
             for columns in (case.left.columns | 1 << case.mark, 1 << case.mark, case.left.columns):

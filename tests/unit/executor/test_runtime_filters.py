@@ -229,9 +229,7 @@ def test_the_same_rows_where_a_small_probe_side_is_read_ahead(kind: JoinKind, tm
     assert (removed[False] > 0) == (kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI))
 
 
-def test_the_scans_of_several_build_sides_are_begun_together_and_read_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scans_of_several_build_sides_are_begun_together_and_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng, begun = random.Random("begun"), []
     begin = RuntimeFilters.begun
     monkeypatch.setattr(RuntimeFilters, "begun", lambda self, scan, rows: (begun.append(scan.id), begin(self, scan, rows)))
