@@ -35,9 +35,9 @@ from hand_made_plans import (
 from executor.arrow.context import Tuning
 from executor.arrow.counters import Counters
 from executor.arrow.run import execute
-from optimizer.algebra import Aggregate, AggregateItem, Filter, Limit, LogicalOperator, Project, ProjectItem, Scan, SetOp, Values
-from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical_joins import Apply, Join, MarkJoin
+from optimizer.algebra import AggregateItem, Filter, LogicalOperator, ProjectItem, Scan, SetOp, SetOpKind, column_ids
+from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra.logical_joins import Apply, MarkJoin
 from optimizer.algebra.physical import (
     FilterRows,
     HashAggregate,
@@ -65,17 +65,17 @@ from optimizer.rules.catalog import IMPLEMENTATIONS
 from optimizer.rules.interface import RuleContext
 from optimizer.rules.transform.scan_split_outer import ScanSplitOuter
 from optimizer.settings import Settings
+from tests.decorrelate.random_applies import KINDS, RandomApplies
 from tests.reference.naive import run as naive
 
-KINDS = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK, JoinKind.SINGLE)
 
-
-class Query:
-    """Random logical trees over random tables, and random plans for them."""
+class Query(RandomApplies):
+    """Random logical trees over random stored tables with columns of many types, and random plans for them."""
 
     def __init__(self, folder: Path, rng: random.Random) -> None:
-        self.plans, self.rng = Plans(folder), rng
-        self.tables: dict[str, pa.Table] = {}
+        self.plans = Plans(folder)
+        super().__init__(0, self.plans.columns)
+        self.rng, self.tables = rng, {}
 
     def scan(self, types: Sequence[pa.DataType], rows: int) -> Tree:
         spread = self.rng.choice([1, 2, 4])
@@ -86,19 +86,26 @@ class Query:
         return Tree(scan)
 
     def refs(self, tree: Tree, type: pa.DataType) -> list[Scalar]:
-        ids = [c for c in range(len(self.plans.columns)) if tree.columns >> c & 1]
-        return [self.plans.ref(c) for c in ids if self.plans.columns[c].type == type]
+        return [self.plans.ref(c) for c in column_ids(tree.columns) if self.columns[c].type == type]
 
-    def outer(self, columns: int, type: pa.DataType) -> list[Scalar]:
-        ids = [c for c in range(len(self.plans.columns)) if columns >> c & 1]
-        return [OuterRef(c, type) for c in ids if self.plans.columns[c].type == type]
+    def rows(self, reads: list[int]) -> Tree:
+        rng = self.rng
+        if rng.random() < 0.2:
+            return super().rows([c for c in reads if self.columns[c].type == I64])
+        tree = self.scan(rng.choice([[I64, I64], [I64, STR], [F64, I64], [I64, DEC, DATE]]), rng.choice([0, 1, 4, 9]))
+        if rng.random() < 0.6:
+            return Tree(replace(tree.op, predicate=self.conjuncts(tree, reads)))
+        return tree
 
-    def conjunct(self, tree: Tree, outer: int) -> Scalar:
+    def operand(self, ids: list[int], reads: list[int], outer: float) -> Scalar:
+        return super().operand(ids, [c for c in reads if self.columns[c].type == I64], outer)
+
+    def conjunct(self, tree: Tree, reads: list[int]) -> Scalar:
         """A condition on a column of `tree` and a value of an outer row, or a literal."""
         rng = self.rng
-        type = rng.choice([self.plans.columns[c].type for c in range(len(self.plans.columns)) if tree.columns >> c & 1])
+        type = self.columns[rng.choice(list(column_ids(tree.columns)))].type
         column = rng.choice(self.refs(tree, type))
-        given = self.outer(outer, type)
+        given = [OuterRef(c, type) for c in reads if self.columns[c].type == type]
         value = rng.choice(given) if given and rng.random() < 0.8 else literal(random_value(rng, type), type)
         if pa.types.is_integer(type) and rng.random() < 0.2:
             value = Call("+", (value, literal(1, type)), type)
@@ -109,86 +116,21 @@ class Query:
             condition = Call("or", (condition, Call("is_null", (given[0],), BOOL)), BOOL)
         return condition
 
-    def conjuncts(self, tree: Tree, outer: int, most: int = 2) -> Predicate:
-        return conjunction(self.conjunct(tree, outer) for _ in range(self.rng.randint(1, most)))
+    def conjuncts(self, tree: Tree, reads: list[int]) -> Predicate:
+        return conjunction(self.conjunct(tree, reads) for _ in range(self.rng.randint(1, 2)))
 
-    def right(self, outer: int, depth: int = 2) -> Tree:
-        """A tree that may read the columns `outer`."""
-        rng = self.rng
-        form = rng.choice(["scan", "scan", "filter"] if depth <= 0 else FORMS)
-        if form == "scan":
-            tree = self.scan(rng.choice([[I64, I64], [I64, STR], [F64, I64], [I64, DEC, DATE]]), rng.choice([0, 1, 4, 9]))
-            if rng.random() < 0.6:
-                assert isinstance(tree.op, Scan)
-                return Tree(replace(tree.op, predicate=self.conjuncts(tree, outer)))
-            return tree
-        if form == "values":
-            given = [*self.outer(outer, I64), literal(1, I64), literal(None, I64)]
-            rows = tuple((rng.choice(given), rng.choice(given)) for _ in range(rng.randrange(3)))
-            return Tree(Values((self.plans.new(I64), self.plans.new(I64)), (I64, I64), rows))
-        below = self.right(outer, depth - 1)
-        numbers = self.refs(below, I64)
-        if form == "project":
-            items = [ProjectItem(c.columns.bit_length() - 1, c) for c in numbers]
-            value = rng.choice([*self.outer(outer, I64), literal(3, I64)])
-            items.append(ProjectItem(self.plans.new(I64), Call("+", (rng.choice(numbers), value), I64) if numbers else value))
-            return Tree(Project(tuple(items)), (below,))
-        if form == "aggregate":
-            keys = tuple(c.columns.bit_length() - 1 for c in numbers[:1]) if rng.random() < 0.4 else ()
-            argument = rng.choice([*numbers, *self.outer(outer, I64), literal(2, I64)])
-            filter = self.conjunct(below, outer) if rng.random() < 0.3 else None
-            calls = [
-                AggregateCall("count", (), False, filter, I64),
-                AggregateCall("sum", (argument,), False, None, pa.decimal128(38, 0)),
-                AggregateCall("count", (argument,), True, filter, I64),
-            ]
-            aggregates = [
-                AggregateItem(self.plans.columns.new("a", call.type, True).id, call)
-                for call in rng.sample(calls, rng.randint(0 if keys else 1, 3))
-            ]
-            return Tree(Aggregate(keys, tuple(aggregates)), (below,))
-        if form == "limit":
-            order = tuple(
-                SortKey(c, rng.random() < 0.5, rng.random() < 0.5)
-                for c in range(len(self.plans.columns))
-                if below.columns >> c & 1
-            )
-            return Tree(Limit(order, rng.randrange(2), rng.choice([0, 1, 2, None])), (below,))
-        if form == "union":
-            other = self.right(outer, depth - 1)
-            sources = [self.refs(tree, I64) for tree in (below, other)]
-            if not all(sources):
-                return below
-            ids = tuple((rng.choice(s).columns.bit_length() - 1,) for s in sources)
-            kind = rng.choice(list(SetOpKind))
-            return Tree(SetOp(kind, kind is SetOpKind.UNION or rng.random() < 0.5, (self.plans.new(I64),), ids), (below, other))
-        if form == "join":
-            other = self.right(outer, depth - 1)
-            both = Tree(Join(JoinKind.INNER, ()), (below, other))
-            kind = rng.choice([JoinKind.INNER, JoinKind.LEFT, JoinKind.FULL, JoinKind.SEMI, JoinKind.ANTI])
-            return Tree(Join(kind, self.meeting(below, other, both, outer)), (below, other))
-        if form == "apply":
-            return self.apply(below, outer, depth - 1)
-        return Tree(Filter(self.conjuncts(below, outer)), (below,))
+    def filtered(self, tree: Tree, reads: list[int]) -> Tree:
+        return Tree(Filter(self.conjuncts(tree, reads)), (tree,))
 
-    def meeting(self, left: Tree, right: Tree, both: Tree, outer: int) -> Predicate:
-        """A predicate of a join: equalities of the two sides, and conditions on either."""
-        found = []
-        for a in self.refs(left, I64)[:2]:
-            for b in self.refs(right, I64)[:1]:
-                if self.rng.random() < 0.6:
-                    found.append(self.rng.choice([equal, same, less])(a, b))
-        if self.rng.random() < 0.3:
-            found.append(self.conjunct(both, outer))
-        return conjunction(found)
+    def set_operation(self, left: Tree, right: Tree) -> Tree:
+        """UNION keeps duplicates: the search plans no other, as the binder writes it with an aggregate above."""
+        tree = super().set_operation(left, right)
+        is_union = isinstance(tree.op, SetOp) and tree.op.kind is SetOpKind.UNION
+        return Tree(replace(tree.op, all=True), tree.inputs) if is_union else tree
 
-    def apply(self, left: Tree, outer: int, depth: int) -> Tree:
-        kind = self.rng.choice(KINDS)
-        right = self.right(outer | left.columns, depth)
-        both = Tree(Join(JoinKind.INNER, ()), (left, right))
-        predicate = self.meeting(left, right, both, outer) if self.rng.random() < 0.5 else ()
-        mark = self.plans.new(BOOL) if kind is JoinKind.MARK else None
-        return Tree(Apply(kind, predicate, mark), (left, right))
+    def meeting(self, left: Tree, right: Tree) -> Predicate:
+        ids = [*self.ints(left), *self.ints(right)]
+        return conjunction(self.condition(ids, []) for _ in range(self.rng.choice((0, 0, 1, 2))))
 
     # -- plans ------------------------------------------------------------------------------------------------------------
 
@@ -220,12 +162,6 @@ class Query:
                 child = node(Sort(order), child, columns=child.columns, delivers=order)
             inputs.append(child)
         return PlanNode(op, tuple(inputs), tree.columns, way, 1.0, 1.0, 1.0)
-
-
-FORMS = [
-    "scan", "filter", "filter", "filter", "project", "aggregate", "aggregate", "limit", "union", "join", "join", "apply",
-    "values",
-]  # fmt: skip
 
 
 def check(query: Query, tree: Tree, plans: int = 3) -> tuple[set[str], bool]:
@@ -269,9 +205,8 @@ def test_random_applies(tmp_path: Path, kind: JoinKind) -> None:
     for _ in range(30):
         query = Query(tmp_path, rng)
         left = query.scan(rng.choice([[I64, I64], [I64, F64, STR], [DEC, I64]]), rng.choice([0, 1, 6, 15]))
-        right = query.right(left.columns, rng.choice([0, 1, 2, 3]))
-        both = Tree(Join(JoinKind.INNER, ()), (left, right))
-        predicate = query.meeting(left, right, both, 0) if rng.random() < 0.5 else ()
+        right = query.tree([], rng.choice([0, 1, 2, 3]), list(column_ids(left.columns)))
+        predicate = query.meeting(left, right)
         mark = query.plans.new(BOOL) if kind is JoinKind.MARK else None
         names, fails = check(query, Tree(Apply(kind, predicate, mark), (left, right)))
         used |= names
@@ -285,8 +220,7 @@ def test_many_random_applies(tmp_path: Path) -> None:
     rng = random.Random(11)
     for _ in range(1200):
         query = Query(tmp_path, rng)
-        left = query.scan(rng.choice([[I64, I64], [I64, F64, STR], [DEC, I64]]), rng.choice([0, 1, 6, 15]))
-        check(query, query.apply(left, 0, rng.choice([1, 2, 3, 4])), 2)
+        check(query, query.apply([], rng.choice([1, 2, 3, 4])), 2)
 
 
 @pytest.mark.few(3)
