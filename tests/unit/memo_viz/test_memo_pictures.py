@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,7 +13,6 @@ import xml.etree.ElementTree as ET
 from itertools import pairwise
 
 import pytest
-from fake_memo import join_memo
 
 from experiments.workloads.queries import resolve_sql
 from memo_viz.dot import COMPLETE, memo_dot
@@ -33,6 +35,16 @@ HOSTILE = (
 )
 
 
+@functools.cache
+def explained(query: str, dataset: str) -> MemoState:
+    return Session(dataset, {"enumeration": "rules"}).explain(query).memo.state
+
+
+def join_memo(query: str = "tpch/q05", dataset: str = "tpch:0.01") -> MemoState:
+    """A memo that may be changed: joins made by rules, so that all of them are groups, and a sort at the root."""
+    return copy.deepcopy(explained(query, dataset))
+
+
 def texts(svg: str) -> str:
     """All character data of an SVG document; it must be well-formed."""
     return "\n".join(ET.fromstring(svg.encode()).itertext())
@@ -46,7 +58,7 @@ def tips(svg: str) -> list[str]:
 def test_graph_links_groups_members_and_inputs():
     graph = memo_graph(join_memo())
     root = next(n for n, d in graph.nodes(data=True) if d.get("root"))
-    assert input_groups(graph, root) == {"G30"}
+    assert input_groups(graph, root) == {"G10"}
     assert all(graph.nodes[m]["kind"] in ("mexpr", "enforcer") for m in members(graph, root))
     for node, data in graph.nodes(data=True):
         if data["kind"] == "mexpr":
@@ -68,12 +80,12 @@ def test_winners_focus_and_depth_select_parts():
     winners = memo_graph(state, winners=True)
     assert all(chosen for _, chosen in winners.nodes(data="chosen"))
     assert sum(1 for _, kind in winners.nodes(data="kind") if kind == "group") == 12  # 6 scans, 5 joins, the aggregate
-    focus = memo_graph(state, focus=30, depth=0)
-    assert [n for n, kind in focus.nodes(data="kind") if kind == "group"] == ["G30"]
-    below = memo_graph(state, focus=30, depth=1)
-    assert set(focus) < set(below) < set(memo_graph(state, focus=30)) < set(memo_graph(state))
-    assert "G31" in memo_graph(state, depth=1)
-    with pytest.raises(PlanscopeError, match="no group G99; it has G1 to G31"):
+    focus = memo_graph(state, focus=10, depth=0)
+    assert [n for n, kind in focus.nodes(data="kind") if kind == "group"] == ["G10"]
+    below = memo_graph(state, focus=10, depth=1)
+    assert set(focus) < set(below) < set(memo_graph(state, focus=10)) < set(memo_graph(state))
+    assert "G11" in memo_graph(state, depth=1)
+    with pytest.raises(PlanscopeError, match="no group G99; it has G0 to G36"):
         memo_graph(state, focus=99)
     losing = next(g.id for g in state.groups.values() if not memo_graph(state).nodes[f"G{g.id}"]["chosen"])
     with pytest.raises(PlanscopeError, match=f"G{losing} is not part of the chosen plan"):
@@ -117,7 +129,7 @@ def test_svg_shows_groups_rows_costs_and_the_winner():
     for group in state.groups:
         assert f"G{group} ·" in seen
     assert "{supplier, nation, region}" in seen and "lineitem" in seen, "groups are called by what they are"
-    assert "rows 600,572 · lower 300,286" in seen
+    assert "rows 60,175 · lower 6,518" in seen
     assert "more" in seen, "a memo of this size hides some losing members"
     assert seen.count("★ m") == 12
     assert any("made by join_to_hash_join from m" in tip for tip in tips(svg))
@@ -167,17 +179,16 @@ def test_complete_layout_hides_nothing():
 
 
 def test_a_large_memo_is_drawn_as_an_overview_with_counts():
-    names = [f"t{i}" for i in range(8)]
-    star = [(names[0], n) for n in names[1:]]
-    state = join_memo(dict.fromkeys(names, 100), star)
+    state = join_memo("star/8", "joingraph")
     assert len(state.groups) > 130
     svg = render_svg(memo_dot(memo_graph(state)))
     seen = texts(svg)
     assert f"{len(state.groups)} groups by the number of relations joined" in seen
     chosen = sum(1 for _, data in memo_graph(state).nodes(data=True) if data["kind"] == "group" and data["chosen"])
     assert seen.count("★\n") == 1 + chosen, "a head and a square for each group of the chosen plan"
-    assert seen.count("☆\n") == 1 + len(state.groups) - chosen
-    assert any(tip.startswith("{t0, t3} G") for tip in tips(svg)), "squares say what they are"
+    planned = {goal.group for goal in state.goals.values() if goal.best is not None}
+    assert len(planned) < len(state.groups) and seen.count("☆\n") == 1 + len(planned) - chosen
+    assert any(tip.startswith("{r0, r3} G") for tip in tips(svg)), "squares say what they are"
 
 
 def test_groups_without_an_edge_do_not_make_a_picture_wide():
@@ -230,19 +241,13 @@ def test_listing_names_every_member_and_marks_the_plan():
     text = memo_listing(state)
     assert text.count("★") == 13
     assert all(f" m{i} " in text for i in state.mexprs)
-    assert "  G31  rows 5, lower 2.5, root" in text
+    assert "γ n_name  G11  rows 24, lower 12,215, root" in text
 
 
 def test_pictures_are_the_same_on_every_run():
-    code = "from fake_memo import join_memo; from memo_viz.dot import memo_dot; from memo_viz.graph import memo_graph\n"
-    code += "print(memo_dot(memo_graph(join_memo())))"
-    folder = __file__.rsplit("/", 1)[0]
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", code], cwd=folder, env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
-        ).stdout
-        for seed in ("1", "2")
-    }
+    code = "from planscope import Session; print(Session('joingraph').explain('star/5').memo.svg())"
+    start = [sys.executable, "-c", code]
+    found = {subprocess.check_output(start, env={**os.environ, "PYTHONHASHSEED": seed}) for seed in ("1", "2")}
     assert len(found) == 1
 
 
