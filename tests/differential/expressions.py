@@ -399,23 +399,13 @@ _MAKERS: dict[str, tuple[Callable[[Expressions, int], Expr], ...]] = {
 
 
 FAILING = (
-    (STR, "CAST({} AS INTEGER)"),
-    (INT, "CAST({} AS INTEGER) * 1000000000"),
-    (INT, "LN(CAST({} AS DOUBLE))"),
-    (INT, "SQRT(CAST({} AS DOUBLE))"),
-    (DEC, "CAST({} AS DECIMAL(3,2))"),
-    (STR, "CAST({} AS DATE)"),
-    (STR, "CAST({} AS DECIMAL(4,1))"),
-    (STR, "CAST({} AS BOOLEAN)"),
-    (INT, "CAST({} AS SMALLINT) + CAST(32767 AS SMALLINT)"),
-    (INT, "CAST({0} * 3 AS TINYINT) - CAST({0} AS TINYINT)"),
-    (STR, "CASE WHEN LENGTH({0}) < 2 THEN CAST({0} AS INTEGER) END"),
-    (STR, "COALESCE(TRY_CAST({0} AS INTEGER), LENGTH({0}), CAST({0} AS INTEGER))"),
-    (STR, "TRY_CAST({} AS INTEGER)"),
-    (STR, "TRY_CAST({} AS DECIMAL(2,1))"),
-    (INT, "SUM(CAST({} AS TINYINT))"),
-    (STR, "MAX(CAST({} AS INTEGER))"),
-)
+    (STR, "CAST({} AS INTEGER)"), (INT, "CAST({} AS INTEGER) * 1000000000"), (INT, "LN(CAST({} AS DOUBLE))"),
+    (INT, "SQRT(CAST({} AS DOUBLE))"), (DEC, "CAST({} AS DECIMAL(3,2))"), (STR, "CAST({} AS DATE)"),
+    (STR, "CAST({} AS DECIMAL(4,1))"), (STR, "CAST({} AS BOOLEAN)"), (INT, "CAST({} AS SMALLINT) + CAST(32767 AS SMALLINT)"),
+    (INT, "CAST({0} * 3 AS TINYINT) - CAST({0} AS TINYINT)"), (STR, "CASE WHEN LENGTH({0}) < 2 THEN CAST({0} AS INTEGER) END"),
+    (STR, "COALESCE(TRY_CAST({0} AS INTEGER), LENGTH({0}), CAST({0} AS INTEGER))"), (STR, "TRY_CAST({} AS INTEGER)"),
+    (STR, "TRY_CAST({} AS DECIMAL(2,1))"), (INT, "SUM(CAST({} AS TINYINT))"), (STR, "MAX(CAST({} AS INTEGER))"),
+)  # fmt: skip
 
 
 def failing_expression(e: Expressions) -> str:

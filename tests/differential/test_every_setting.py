@@ -29,42 +29,21 @@ BUDGETS: tuple[dict[str, Any], ...] = tuple(
     {name: value} for name in ("budget_mexprs", "budget_groups", "budget_tasks") for value in (1, 7)
 )
 SPACES: tuple[dict[str, Any], ...] = (
-    {"enumeration": "adaptive"},
-    {"enumeration": "partition"},
-    {"enumeration": "left_deep"},
-    {"enumeration": "rules"},
-    {"enumeration": "rules_b0"},
-    {"enumeration": "duplicate_free_rules", "cross_products": True},
-    {"enumeration": "partition", "partitioner": "conservative", "cross_products": True},
-    {"exact_below": 2, "exact_sets": 1},
-    {"exact_below": 2, "exact_sets": 1, "linearized_up_to": 1},
-    {"exact_mixed_below": 2, "exact_mixed_sets": 1},
-    {"expand_joins": 0},
-    {"expand_joins": 8},
-)
+    {"enumeration": "adaptive"}, {"enumeration": "partition"}, {"enumeration": "left_deep"}, {"enumeration": "rules"},
+    {"enumeration": "rules_b0"}, {"enumeration": "duplicate_free_rules", "cross_products": True},
+    {"enumeration": "partition", "partitioner": "conservative", "cross_products": True}, {"exact_below": 2, "exact_sets": 1},
+    {"exact_below": 2, "exact_sets": 1, "linearized_up_to": 1}, {"exact_mixed_below": 2, "exact_mixed_sets": 1},
+    {"expand_joins": 0}, {"expand_joins": 8},
+)  # fmt: skip
 WAYS: tuple[dict[str, Any], ...] = (
-    {"pruning": "none"},
-    {"pruning": "upper", "seed": "none"},
-    {"pruning": "lower", "exploration": "on_demand"},
-    {"exploration": "on_demand", "seed": "greedy"},
-    {"driver": "iterative"},
-    {"prepass": False},
-    {"prepass": False, "driver": "iterative"},
-    {"prepass": False, "exploration": "on_demand", "disable": ("join_to_hash_join",)},
-    {"gap": 0.5},
-    {"gap": 0.5, "exploration": "on_demand"},
-    {"gap": 0.5, "pruning": "upper"},
-    {"epsilon": 0.5},
-    {"cost_model": "c_out"},
-    {"ctes": "spool"},
-    {"ctes": "inline"},
-    {"semi_joins": "always"},
-    {"semi_joins": "cost"},
-    {"common_parts": "always"},
-    {"common_parts": "cost", "semi_joins": "cost"},
-    {"rule_order": 3},
+    {"pruning": "none"}, {"pruning": "upper", "seed": "none"}, {"pruning": "lower", "exploration": "on_demand"},
+    {"exploration": "on_demand", "seed": "greedy"}, {"driver": "iterative"}, {"prepass": False},
+    {"prepass": False, "driver": "iterative"}, {"prepass": False, "exploration": "on_demand", "disable": ("join_to_hash_join",)},
+    {"gap": 0.5}, {"gap": 0.5, "exploration": "on_demand"}, {"gap": 0.5, "pruning": "upper"}, {"epsilon": 0.5},
+    {"cost_model": "c_out"}, {"ctes": "spool"}, {"ctes": "inline"}, {"semi_joins": "always"}, {"semi_joins": "cost"},
+    {"common_parts": "always"}, {"common_parts": "cost", "semi_joins": "cost"}, {"rule_order": 3},
     {"disable": ("join_to_hash_join", "join_to_merge_join")},
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,9 @@ from tests.conftest import duckdb_over
 from tests.reference.compare import assert_same_bag, rows_of
 
 TABLES = {
-    "a": {"x": [1, 2, 3]},
-    "b": {"x": [1, 2, 9], "y": [10, 20, 30], "s": ["5", "6", "abc"]},
-    "c": {"y": [10, 30]},
-    "g": {"k": ["1", "2", "zz", "1", "2"], "v": [1, 2, 3, 4, 5]},
-    "h": {"s": ["5", "abc"], "x": [1, 2], "y": [10, 30]},
-}
+    "a": {"x": [1, 2, 3]}, "b": {"x": [1, 2, 9], "y": [10, 20, 30], "s": ["5", "6", "abc"]}, "c": {"y": [10, 30]},
+    "g": {"k": ["1", "2", "zz", "1", "2"], "v": [1, 2, 3, 4, 5]}, "h": {"s": ["5", "abc"], "x": [1, 2], "y": [10, 30]},
+}  # fmt: skip
 
 QUERIES = {
     "join order": "select a.x, b.s from a join b on a.x = b.x and cast(b.s as int) > 0 join c on b.y = c.y",

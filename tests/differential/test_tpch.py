@@ -18,29 +18,15 @@ DOWN = True
 
 # ORDER BY of each query by result column, and whether it leaves no choice on this data
 ORDERS: dict[int, tuple[tuple[OrderKey, ...], bool]] = {
-    1: ((OrderKey(0), OrderKey(1)), True),
-    2: ((OrderKey(0, DOWN), OrderKey(2), OrderKey(1), OrderKey(3)), True),
-    3: ((OrderKey(1, DOWN), OrderKey(2)), True),
-    4: ((OrderKey(0),), True),
-    5: ((OrderKey(1, DOWN),), True),
-    6: ((), True),
-    7: ((OrderKey(0), OrderKey(1), OrderKey(2)), True),
-    8: ((OrderKey(0),), True),
-    9: ((OrderKey(0), OrderKey(1, DOWN)), True),
-    10: ((OrderKey(2, DOWN),), True),
-    11: ((OrderKey(1, DOWN),), False),
-    12: ((OrderKey(0),), True),
-    13: ((OrderKey(1, DOWN), OrderKey(0, DOWN)), True),
-    14: ((), True),
-    15: ((OrderKey(0),), True),
-    16: ((OrderKey(3, DOWN), OrderKey(0), OrderKey(1), OrderKey(2)), True),
-    17: ((), True),
-    18: ((OrderKey(4, DOWN), OrderKey(3)), True),
-    19: ((), True),
-    20: ((OrderKey(0),), True),
-    21: ((OrderKey(1, DOWN), OrderKey(0)), True),
-    22: ((OrderKey(0),), True),
-}
+    1: ((OrderKey(0), OrderKey(1)), True), 2: ((OrderKey(0, DOWN), OrderKey(2), OrderKey(1), OrderKey(3)), True),
+    3: ((OrderKey(1, DOWN), OrderKey(2)), True), 4: ((OrderKey(0),), True), 5: ((OrderKey(1, DOWN),), True), 6: ((), True),
+    7: ((OrderKey(0), OrderKey(1), OrderKey(2)), True), 8: ((OrderKey(0),), True), 9: ((OrderKey(0), OrderKey(1, DOWN)), True),
+    10: ((OrderKey(2, DOWN),), True), 11: ((OrderKey(1, DOWN),), False), 12: ((OrderKey(0),), True),
+    13: ((OrderKey(1, DOWN), OrderKey(0, DOWN)), True), 14: ((), True), 15: ((OrderKey(0),), True),
+    16: ((OrderKey(3, DOWN), OrderKey(0), OrderKey(1), OrderKey(2)), True), 17: ((), True),
+    18: ((OrderKey(4, DOWN), OrderKey(3)), True), 19: ((), True), 20: ((OrderKey(0),), True),
+    21: ((OrderKey(1, DOWN), OrderKey(0)), True), 22: ((OrderKey(0),), True),
+}  # fmt: skip
 METHODS = ("none", "quick", "value_generator", "general", "cost")
 
 

@@ -11,32 +11,15 @@ from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import TRANSFORMATIONS
 
 KNOBS: dict[str, tuple[Any, ...]] = {
-    "enumeration": ("partition", "left_deep", "rules", "rules_b0", "duplicate_free_rules"),
-    "exploration": ("on_demand",),
-    "driver": ("iterative",),
-    "expand_joins": (0, 5, 8),
-    "split_share": (0.3, 1.0),
-    "pruning": ("none", "dominance", "upper", "lower"),
-    "seed": ("none", "greedy", "linearized"),
-    "partitioner": ("conservative",),
-    "cross_products": (True,),
-    "prepass": (False,),
-    "ctes": ("spool", "inline"),
-    "semi_joins": ("always", "cost"),
-    "common_parts": ("always", "cost"),
-    "cost_model": ("c_out",),
-    "rule_order": (3, 7, 11),
-    "gap": (0.05, 0.5),
-    "epsilon": (0.05, 0.5),
-    "exact_below": (2,),
-    "exact_sets": (0, 3),
-    "exact_mixed_below": (2,),
-    "exact_mixed_sets": (0, 3),
-    "linearized_up_to": (3,),
-    "runtime_filters": (False,),
-    "budget_tasks": (1, 20, 200),
+    "enumeration": ("partition", "left_deep", "rules", "rules_b0", "duplicate_free_rules"), "exploration": ("on_demand",),
+    "driver": ("iterative",), "expand_joins": (0, 5, 8), "split_share": (0.3, 1.0),
+    "pruning": ("none", "dominance", "upper", "lower"), "seed": ("none", "greedy", "linearized"),
+    "partitioner": ("conservative",), "cross_products": (True,), "prepass": (False,), "ctes": ("spool", "inline"),
+    "semi_joins": ("always", "cost"), "common_parts": ("always", "cost"), "cost_model": ("c_out",), "rule_order": (3, 7, 11),
+    "gap": (0.05, 0.5), "epsilon": (0.05, 0.5), "exact_below": (2,), "exact_sets": (0, 3), "exact_mixed_below": (2,),
+    "exact_mixed_sets": (0, 3), "linearized_up_to": (3,), "runtime_filters": (False,), "budget_tasks": (1, 20, 200),
     "budget_mexprs": (1, 20),
-}
+}  # fmt: skip
 
 # what is needed to implement a query must stay on; where these leave no plan, see `Engines.optimized`
 LESS_OF_A_PLAN = (

@@ -35,20 +35,15 @@ def table(seed: int, rows: int) -> pa.Table:
 
     def row(id: int) -> tuple[object, ...]:
         return (
-            id,
-            some(random.randrange(3)),
-            some(random.choice(["x", "xy", "", "é"])),
-            some(random.randrange(-6, 7)),
-            some(random.choice([-1, 1]) * random.choice([0, 7, 1 << 41, (1 << 63) - 1])),
-            some(random.choice([0, 3, 4, 9, 255])),
+            id, some(random.randrange(3)), some(random.choice(["x", "xy", "", "é"])), some(random.randrange(-6, 7)),
+            some(random.choice([-1, 1]) * random.choice([0, 7, 1 << 41, (1 << 63) - 1])), some(random.choice([0, 3, 4, 9, 255])),
             some(Decimal(random.randrange(-900, 900)) / 100),
             some(Decimal(random.randrange(-9, 9)) * 10 ** random.choice([0, 17, 25])),
             some(random.choice([0.0, -0.0, 0.5, 1.25, -3.0, 8.0, float("nan"), float("inf"), -1e18])),
             some(random.choice([0.0, 0.5, -1.5, 3.0])),
             some(day + timedelta(days=random.choice([-60, -31, -1, 0, 1, 2, 30, 365]))),
-            some(noon + timedelta(hours=random.choice([-700, -48, -1, 0, 1, 26, 800]))),
-            some(random.random() < 0.5),
-        )
+            some(noon + timedelta(hours=random.choice([-700, -48, -1, 0, 1, 26, 800]))), some(random.random() < 0.5),
+        )  # fmt: skip
 
     made = [row(id) for id in range(rows)]
     random.shuffle(made)

@@ -20,12 +20,9 @@ from tests.joins.by_definition import Definition, connected_graphs, grid, random
 Split = Callable[[JoinGraph, Relations], list[Relations]]
 
 ALL: dict[str, Split] = {
-    "naive": naive,
-    "branch, by blocks": min_cut_branch,
-    "conservative, by blocks": min_cut_conservative,
-    "branch": lambda graph, s: branch(graph.adjacency, s),
-    "conservative": lambda graph, s: conservative(graph.adjacency, s),
-}
+    "naive": naive, "branch, by blocks": min_cut_branch, "conservative, by blocks": min_cut_conservative,
+    "branch": lambda graph, s: branch(graph.adjacency, s), "conservative": lambda graph, s: conservative(graph.adjacency, s),
+}  # fmt: skip
 
 
 def check(graph: JoinGraph, sets: list[Relations] | None = None) -> int:

@@ -79,14 +79,11 @@ def test_every_row_is_imported_or_rejected_once(importer, shop):
     folder, counts = importer(shop, name="out [1]")
     assert [(row["id"], row["name"]) for row in rows(folder, "people")] == [(1, "Ann"), (7, "Zoe")]
     assert rejects(folder, "people") == {
-        ("a.csv", 2, "day", "not a DATE"),
-        ("a.csv", 3, None, "not 4 fields"),
-        ("a.csv", 4, "name", "bytes that are no text in this encoding"),
-        ("a.csv", 5, "amount", "not a DECIMAL(9,2)"),
-        ("a.csv", 6, "id", "a row before it has the same key"),
-        ("a.csv", 7, "id", "NULL, which is forbidden here"),
+        ("a.csv", 2, "day", "not a DATE"), ("a.csv", 3, None, "not 4 fields"),
+        ("a.csv", 4, "name", "bytes that are no text in this encoding"), ("a.csv", 5, "amount", "not a DECIMAL(9,2)"),
+        ("a.csv", 6, "id", "a row before it has the same key"), ("a.csv", 7, "id", "NULL, which is forbidden here"),
         ("b.csv", 2, "id", "a row before it has the same key"),
-    }
+    }  # fmt: skip
     assert rejects(folder, "sales") == {("sales.json", 3, None, "not JSON")}
     catalog = open_dataset(folder)
     assert catalog.tables["people"].keys == (("id",),) and not catalog.tables["people"].columns[0].nullable

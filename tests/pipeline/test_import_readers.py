@@ -225,23 +225,13 @@ def test_json_lines(read_json):
         b'{"a":1234567890123456789012345678901234567890}\n{"a":1e400}\n{"b":[-1e400]}\n{"a":1e308,"b":"\\": 1e400,"}\n'
     )
     assert found == [
-        ("1.1", "x"),
-        (None, "true"),
-        "not a JSON object: [1]",
-        'not JSON: {"a": }',
-        'a key is there twice: {"a":1,"a":2}',
-        'half of a surrogate pair: {"a": "\\ud800"}',
-        'not JSON: {"a":1} 2',
-        'not JSON: {"a":1},{"a":2}',
-        'not JSON: {"a":1}] x',
-        'bytes that are no text in this encoding: {"a": "\ufffd"}',
-        ("12345678901234567890123456789012345678", None),
-        'not JSON: {"a":1}{"a":2}',
-        'a whole number of more than 38 digits: {"a":1234567890123456789012345678901234567890}',
-        'a number too large for a DOUBLE: {"a":1e400}',
-        'a number too large for a DOUBLE: {"b":[-1e400]}',
+        ("1.1", "x"), (None, "true"), "not a JSON object: [1]", 'not JSON: {"a": }', 'a key is there twice: {"a":1,"a":2}',
+        'half of a surrogate pair: {"a": "\\ud800"}', 'not JSON: {"a":1} 2', 'not JSON: {"a":1},{"a":2}', 'not JSON: {"a":1}] x',
+        'bytes that are no text in this encoding: {"a": "\ufffd"}', ("12345678901234567890123456789012345678", None),
+        'not JSON: {"a":1}{"a":2}', 'a whole number of more than 38 digits: {"a":1234567890123456789012345678901234567890}',
+        'a number too large for a DOUBLE: {"a":1e400}', 'a number too large for a DOUBLE: {"b":[-1e400]}',
         ("1.0E308", '": 1e400,'),
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.slow

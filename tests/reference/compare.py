@@ -46,13 +46,9 @@ def kind(type: pa.DataType) -> str:
 
 
 _KINDS: tuple[tuple[str, Callable[[pa.DataType], bool]], ...] = (
-    ("boolean", pa.types.is_boolean),
-    ("exact number", lambda type: pa.types.is_integer(type) or pa.types.is_decimal(type)),
-    ("float", pa.types.is_floating),
-    ("date", pa.types.is_date),
-    ("timestamp", pa.types.is_timestamp),
-    ("list", pa.types.is_list),
-)
+    ("boolean", pa.types.is_boolean), ("exact number", lambda type: pa.types.is_integer(type) or pa.types.is_decimal(type)),
+    ("float", pa.types.is_floating), ("date", pa.types.is_date), ("timestamp", pa.types.is_timestamp), ("list", pa.types.is_list),
+)  # fmt: skip
 
 
 def assert_same_kinds(expected: pa.Table, actual: pa.Table) -> None:

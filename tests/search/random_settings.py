@@ -22,18 +22,13 @@ def random_settings(random: Random) -> Options:
     """Exact settings: every mode, seed, enumeration, exploration, driver, partitioner and search of regions, rules in a random
     order."""
     return {
-        "pruning": random.choice(MODES),
-        "seed": random.choice(SEEDS),
-        "enumeration": random.choice(ENUMERATIONS),
+        "pruning": random.choice(MODES), "seed": random.choice(SEEDS), "enumeration": random.choice(ENUMERATIONS),
         "exploration": random.choice(("all", "on_demand", "interleaved")),
-        "driver": random.choice(("top_down",) * 5 + ("iterative",)),
-        "partitioner": random.choice(("branch", "conservative")),
+        "driver": random.choice(("top_down",) * 5 + ("iterative",)), "partitioner": random.choice(("branch", "conservative")),
         "rule_order": random.choice((0, random.randrange(1, 1000))),
         "cost_model": random.choice(("arrow", "arrow", "arrow", "c_out", "c_mm", "spark")),
-        "disable": random.choice(((), (), (MERGE,))),
-        "budget_tasks": 0,
-        "region": random.choice(("auto", "table", "tasks")),
-    }
+        "disable": random.choice(((), (), (MERGE,))), "budget_tasks": 0, "region": random.choice(("auto", "table", "tasks")),
+    }  # fmt: skip
 
 
 def random_loose_settings(random: Random) -> Options:

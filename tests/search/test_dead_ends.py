@@ -60,13 +60,9 @@ def test_an_order_without_an_enforcer() -> None:
 
 
 SETTINGS: tuple[dict[str, Any], ...] = (
-    {},
-    {"enumeration": "rules"},
-    {"seed": "none"},
-    {"exploration": "on_demand"},
-    {"pruning": "none"},
+    {}, {"enumeration": "rules"}, {"seed": "none"}, {"exploration": "on_demand"}, {"pruning": "none"},
     {"enumeration": "left_deep", "region": "table", "cost_model": "c_out"},
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("query", ["tpch/q18", "tpch/q20", "tpch/q21"])

@@ -64,18 +64,13 @@ def test_columns_statistics_and_rows(tmp_path: Path, format: str) -> None:
 def test_every_encoding_becomes_the_canonical_type(tmp_path: Path, format: str) -> None:
     rows = pa.table(
         {
-            "u8": pa.array([255, None], pa.uint8()),
-            "u32": pa.array([2**32 - 1, 0], pa.uint32()),
-            "u64": pa.array([2**64 - 1, 0], pa.uint64()),
-            "view": pa.array(["x", None], pa.string_view()),
-            "large": pa.array(["x", None], pa.large_string()),
-            "dictionary": pa.array(["x", None]).dictionary_encode(),
-            "bytes": pa.array([b"ab", None], pa.binary(2)),
-            "decimal": pa.array([Decimal("1.20"), None], pa.decimal128(5, 2)),
-            "seconds": pa.array([0, None], pa.timestamp("ms")),
-            "float": pa.array([0.5, None], pa.float32()),
+            "u8": pa.array([255, None], pa.uint8()), "u32": pa.array([2**32 - 1, 0], pa.uint32()),
+            "u64": pa.array([2**64 - 1, 0], pa.uint64()), "view": pa.array(["x", None], pa.string_view()),
+            "large": pa.array(["x", None], pa.large_string()), "dictionary": pa.array(["x", None]).dictionary_encode(),
+            "bytes": pa.array([b"ab", None], pa.binary(2)), "decimal": pa.array([Decimal("1.20"), None], pa.decimal128(5, 2)),
+            "seconds": pa.array([0, None], pa.timestamp("ms")), "float": pa.array([0.5, None], pa.float32()),
         }
-    )
+    )  # fmt: skip
     write(tmp_path, format, rows)
     table = open_dataset(tmp_path).tables["t"]
     types = "int16 int64 decimal128(38,0) string string string binary decimal128(5,2) timestamp[us] float"

@@ -27,21 +27,14 @@ def by_duckdb(expression: str, *parameters: str) -> object:
 @pytest.mark.parametrize(
     ("text", "value", "type"),
     [
-        ("7", 7, INT32),
-        ("2147483647", 2147483647, INT32),
-        ("2147483648", 2147483648, INT64),
-        ("9223372036854775808", Decimal(9223372036854775808), HUGEINT),
-        ("0.05", Decimal("0.05"), pa.decimal128(3, 2)),
-        (".5", Decimal("0.5"), pa.decimal128(1, 1)),
-        ("1.", Decimal(1), pa.decimal128(1, 0)),
-        ("1.50", Decimal("1.50"), pa.decimal128(3, 2)),
-        ("1e3", 1000.0, DOUBLE),
-        ("1_000", 1000, INT32),
-        ("1" * 38 + ".5", float("1" * 38 + ".5"), DOUBLE),
-        ("9" * 38, Decimal("9" * 38), HUGEINT),
+        ("7", 7, INT32), ("2147483647", 2147483647, INT32), ("2147483648", 2147483648, INT64),
+        ("9223372036854775808", Decimal(9223372036854775808), HUGEINT), ("0.05", Decimal("0.05"), pa.decimal128(3, 2)),
+        (".5", Decimal("0.5"), pa.decimal128(1, 1)), ("1.", Decimal(1), pa.decimal128(1, 0)),
+        ("1.50", Decimal("1.50"), pa.decimal128(3, 2)), ("1e3", 1000.0, DOUBLE), ("1_000", 1000, INT32),
+        ("1" * 38 + ".5", float("1" * 38 + ".5"), DOUBLE), ("9" * 38, Decimal("9" * 38), HUGEINT),
         (str(1 << 128), float(1 << 128), DOUBLE),
     ],
-)
+)  # fmt: skip
 def test_numbers(text: str, value: object, type: DataType) -> None:
     assert number_literal(text) is Literal(value, type)
 
@@ -132,17 +125,13 @@ def test_intervals_that_do_not_fit(text: str) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "date '1994-01-31' + interval '1 month'",
-        "date '1996-01-31' + interval '1 month'",
-        "date '1996-02-29' - interval '1 year'",
-        "date '1994-12-15' + interval '1 month'",
-        "date '1994-01-31' + interval '1 month 1 day'",
-        "date '1994-03-31' - interval '13 months'",
-        "date '9998-12-31' + interval '12 months'",
-        "date '1994-01-01' - interval '1 day' + 3 * interval '1 hour'",
+        "date '1994-01-31' + interval '1 month'", "date '1996-01-31' + interval '1 month'",
+        "date '1996-02-29' - interval '1 year'", "date '1994-12-15' + interval '1 month'",
+        "date '1994-01-31' + interval '1 month 1 day'", "date '1994-03-31' - interval '13 months'",
+        "date '9998-12-31' + interval '12 months'", "date '1994-01-01' - interval '1 day' + 3 * interval '1 hour'",
         "interval '1' day + '1994-01-31'::date",
     ],
-)
+)  # fmt: skip
 def test_calendar_arithmetic(sql: str) -> None:
     (moved,) = bind(f"select {sql} from t", make_catalog()).tree.op.scalars()
     expected = by_duckdb(sql)

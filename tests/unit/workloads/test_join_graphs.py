@@ -120,21 +120,13 @@ def test_names_have_a_normal_form() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("clique/1", '"clique/1" has 1 relation; clique/N can have 2 to 200'),
-        ("clique/201", "can have 2 to 200"),
-        ("chain/301", "can have 2 to 300"),
-        ("chain/99999", "write chain/N"),
-        ("star/", "write star/N: a hub"),
-        ("star/x", "write star/N: a hub"),
-        ("star/-3", "write star/N: a hub"),
-        ("grid/4", "write grid/RxC"),
-        ("grid/0x4", "has 0 relations"),
-        ("random/4", "write random/N/SEED"),
-        ("chain/4/4", "write chain/N"),
-        ("steinbrunn_chain/4", "write steinbrunn_SHAPE/N/SEED"),
-        ("steinbrunn_grid/9x9/1", "can have 2 to 60"),
+        ("clique/1", '"clique/1" has 1 relation; clique/N can have 2 to 200'), ("clique/201", "can have 2 to 200"),
+        ("chain/301", "can have 2 to 300"), ("chain/99999", "write chain/N"), ("star/", "write star/N: a hub"),
+        ("star/x", "write star/N: a hub"), ("star/-3", "write star/N: a hub"), ("grid/4", "write grid/RxC"),
+        ("grid/0x4", "has 0 relations"), ("random/4", "write random/N/SEED"), ("chain/4/4", "write chain/N"),
+        ("steinbrunn_chain/4", "write steinbrunn_SHAPE/N/SEED"), ("steinbrunn_grid/9x9/1", "can have 2 to 60"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong(name: str, message: str) -> None:
     with pytest.raises(SqlError) as error:
         resolve_sql(name)
