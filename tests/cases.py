@@ -12,8 +12,6 @@ A mark before a query says how it is judged: the test that reads a file names it
 `<>` starts a second query, which is compared with the one above it. `pytest -k D7` runs the queries below a title.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What tests share: TPC-H data made once for all workers and runs, and DuckDB over the same files."""
 
-from __future__ import annotations
-
 import gc
 import os
 from collections import Counter

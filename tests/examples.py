@@ -1,7 +1,5 @@
 """Examples that Hypothesis draws, the same ones for the same number."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Other processes, and waiting for what they do: the one place of the tests that reads a clock or sleeps."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

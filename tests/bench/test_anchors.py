@@ -1,7 +1,5 @@
 """planscope bench anchors: what is exact in the literature is exact here, and each section shows both figures."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

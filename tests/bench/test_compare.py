@@ -1,7 +1,5 @@
 """Comparing two runs: what is paired, and when a shift is significant."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

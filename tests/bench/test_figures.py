@@ -1,7 +1,5 @@
 """What stands in figures: names as they are, numbers at the axes."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

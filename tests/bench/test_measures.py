@@ -1,7 +1,5 @@
 """What experiments measure, against exhaustive enumeration, the search's own counters, and figures by hand."""
 
-from __future__ import annotations
-
 import json
 from itertools import combinations
 from pathlib import Path

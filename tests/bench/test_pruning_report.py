@@ -1,7 +1,5 @@
 """The tables of `bench pruning`, from rows that were measured and then changed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The runner of experiments: limits, failures, what a killed run keeps, and the files of a report."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

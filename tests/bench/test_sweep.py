@@ -1,7 +1,5 @@
 """A sweep of a pipeline's file as an experiment: the items and figures of the pipeline, without Spark."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

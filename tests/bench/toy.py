@@ -1,7 +1,5 @@
 """An experiment for tests: some items have rows, one hangs, one raises, one ends its process."""
 
-from __future__ import annotations
-
 import os
 import signal
 

@@ -3,8 +3,6 @@
 Where there is none, these tests are skipped and say so; with PLANSCOPE_BROWSER=required they fail.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

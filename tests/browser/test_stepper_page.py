@@ -1,7 +1,5 @@
 """The stepper page in a browser: its states are the replayer's, its keys and links lead where they say, its texts stay texts."""
 
-from __future__ import annotations
-
 import json
 import random
 

@@ -1,7 +1,5 @@
 """Bundles: what is in one, replaying it, masking it, making it smaller; and files that were made to do harm."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Cost models with every kind of coefficients: those as shipped, random ones, and ones with zeros."""
 
-from __future__ import annotations
-
 from random import Random
 
 from optimizer.cost.arrow import ArrowCost

@@ -1,8 +1,6 @@
 """Bounds of every cost model are admissible, whatever the coefficients: `least` of each operator against its implementations,
 searches against the brute force, and the audit of searches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 

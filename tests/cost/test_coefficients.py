@@ -1,7 +1,5 @@
 """Coefficients: checked, written, read back, and used by the settings that name them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from random import Random

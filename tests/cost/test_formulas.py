@@ -1,7 +1,5 @@
 """Costs by hand: a chain of four tables under C_out and C_mm, arrow from its coefficients, spark from arrow."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pyarrow as pa

@@ -3,8 +3,6 @@
 All columns are 64-bit integers with few values and NULLs; rows are constants, so a tree can be evaluated by itself.
 """
 
-from __future__ import annotations
-
 import random
 
 from optimizer.algebra import ColumnId, Columns, SortKey, Tree, column_ids, column_set, conjunction

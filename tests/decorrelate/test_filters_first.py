@@ -1,7 +1,5 @@
 """A filter written above a subquery costs what it costs below: before decorrelation it goes into the inputs of the Apply."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """What decorrelated trees look like: no Apply, linear size, small domains; and what the stages say about themselves."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """General unnesting against the meaning of Apply, on random trees of the algebra: no SQL, no rules, no executors."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

@@ -3,8 +3,6 @@
 Where rows are equal in what decides (first, last, any_value), the calls say by ORDER BY which is meant.
 """
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from decimal import Decimal
 

@@ -4,8 +4,6 @@ Values are chosen so that results do not depend on the order of evaluation: doub
 exact), and numbers are small (nothing overflows that a query did not mean to overflow).
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import random

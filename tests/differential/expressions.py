@@ -5,8 +5,6 @@ whether it is exact: an average may differ in the last bit between engines, so i
 or sorted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 

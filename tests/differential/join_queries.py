@@ -5,8 +5,6 @@ kinds; predicates link two or three tables, accept NULLs, or raise. What reads t
 in `queries`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from hypothesis import strategies as st

@@ -4,8 +4,6 @@ Every statement is deterministic as a bag: a LIMIT inside the statement follows 
 LIMIT may leave a choice; then the statement without it comes along, to check that the result is part of it.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Calls over columns with NULLs, empty texts, other scripts, signed zeros, NaN and extremes: more are in scalar_calls.cases."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Every aggregate function: DuckDB = naive evaluation = planscope, alone, in groups, over grouping sets, windows and joins."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Unnested, all of the inner table is grouped, however few of its keys are looked up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

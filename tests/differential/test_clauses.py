@@ -1,7 +1,5 @@
 """DISTINCT ON, LIMIT with an expression, ORDER BY after a set operation, range: DuckDB = naive evaluation = planscope."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

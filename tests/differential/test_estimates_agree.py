@@ -1,7 +1,5 @@
 """Ways of costing the same joins see the same rows, also where a leaf of a region is itself a join."""
 
-from __future__ import annotations
-
 import pytest
 
 from executor import Session

@@ -4,8 +4,6 @@ The queries have what a join search may lose on its way: conjuncts over one inpu
 three relations, and joins of several kinds in one region.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The random queries are worth running: DuckDB takes them, most have rows, and every form of SQL occurs."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """GROUPING SETS, ROLLUP and CUBE: DuckDB = naive evaluation = the optimized plan, on NULL keys, duplicates and empty tables."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import NamedTuple

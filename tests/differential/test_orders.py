@@ -6,8 +6,6 @@ would choose; with tiny batches on several threads. Then every node of the plan 
 the order it claims, the order its consumer asked for, and the properties of its group.
 """
 
-from __future__ import annotations
-
 import functools
 import random
 import zlib

@@ -6,8 +6,6 @@ changes the plan and nothing else. Where a predicate of a join may raise, DuckDB
 from it, and the naive evaluation alone counts. A failure shows the smallest query found, with its data as SQL.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import re

@@ -5,8 +5,6 @@ TPC-H samples are drawn among plans of bounded cost, since a nested-loop join of
 small tables there is no such bound.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """The functions of the table: DuckDB = naive evaluation = planscope, in SELECT and where rows are chosen by them."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The runner of scripts itself: what it reads, what it takes for equal, and that it notices when planscope is wrong."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 

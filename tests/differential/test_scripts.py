@@ -6,8 +6,6 @@ accepted. The scripts are in `scripts/copied`, with their licences; those that c
 repository.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A conjunct that raises is never moved to rows that another conjunct had kept from it: DuckDB returns rows, and so do we."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

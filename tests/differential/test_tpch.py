@@ -1,7 +1,5 @@
 """TPC-H at scale 0.01 through the optimizer and the Arrow executors, against DuckDB on the same files."""
 
-from __future__ import annotations
-
 from importlib import resources
 
 import duckdb

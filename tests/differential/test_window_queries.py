@@ -4,8 +4,6 @@ Over tables of up to 30 rows, stored in no order or sorted; 200 queries in the d
 other plans work on a few rows at a time, so that these cut through partitions.
 """
 
-from __future__ import annotations
-
 from math import isclose
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """Random settings: each changes how a plan is searched for, or which, and never the rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

@@ -6,8 +6,6 @@ behind their end (counts below 0; drawn with `inverted`), and a frame added to a
 partition is lost).
 """
 
-from __future__ import annotations
-
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from random import Random

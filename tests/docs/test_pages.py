@@ -1,7 +1,5 @@
 """The documentation is what it says: its code runs as printed, and what is written from the code is up to date."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from datetime import date, datetime

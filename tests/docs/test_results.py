@@ -1,8 +1,6 @@
 """Numbers that the documentation claims to be measured stand in a result file: all of docs/results.md, and those of the README
 that have a unit. Counts in these files are those of today."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """The command line as tests use it: in this process where that is enough, else in a new one."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """planscope bench enumeration: tables, files, and exact enumerators that have to agree."""
 
-from __future__ import annotations
-
 import pyarrow.parquet as pq
 import pytest
 

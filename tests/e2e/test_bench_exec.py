@@ -1,7 +1,5 @@
 """planscope bench exec, plan and trace: tables, rows, what is refused. No test here looks at a time."""
 
-from __future__ import annotations
-
 import os
 import threading
 

@@ -1,7 +1,5 @@
 """planscope bench pruning: what is measured, modes that have to agree, and audits that have to pass."""
 
-from __future__ import annotations
-
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest

@@ -1,7 +1,5 @@
 """planscope bench search: figures, counts that do not depend on the machine. No test here looks at a time."""
 
-from __future__ import annotations
-
 import pyarrow.parquet as pq
 import pytest
 

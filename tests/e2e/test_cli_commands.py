@@ -1,7 +1,5 @@
 """What the commands print and write when all is well. More of it is in `*.console`."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Bad input, tried as a user would: one clear message, the right exit code, never a traceback. More of it is in `*.console`."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -10,8 +10,6 @@ Commands write no file, and run in a folder in which there is `shop` of conftest
 that folder, times, words of other packages. `pytest tests/e2e --rewrite` writes anew what is printed otherwise; read the diff.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable

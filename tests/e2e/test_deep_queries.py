@@ -1,7 +1,5 @@
 """Queries nested as deep as the binder allows run, on Python's default recursion limit and whatever decorrelates them."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

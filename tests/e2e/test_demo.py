@@ -1,7 +1,5 @@
 """The tour: the first thing a visitor sees."""
 
-from __future__ import annotations
-
 import json
 import re
 import xml.etree.ElementTree as ET

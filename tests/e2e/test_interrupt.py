@@ -1,7 +1,5 @@
 """Ctrl-C, wherever it comes: quiet, exit code 130. The process under test sends it to itself, so it comes at a known place."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """planscope explain --order-of duckdb|postgres: another system's join order, priced in our model."""
 
-from __future__ import annotations
-
 import json
 import os
 

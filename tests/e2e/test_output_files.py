@@ -1,7 +1,5 @@
 """Files that appear whole or not at all, and rows in every format."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

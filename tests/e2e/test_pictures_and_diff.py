@@ -1,7 +1,5 @@
 """planscope picture, memo at an event, and diff: from a query and from a written trace, into every format."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

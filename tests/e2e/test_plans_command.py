@@ -1,7 +1,5 @@
 """planscope plans: what it prints, what it refuses, and that a wrong result does not pass."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The pre-pass from the command line: every firing before and after, programs from files, what did not converge."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

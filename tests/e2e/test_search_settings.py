@@ -1,7 +1,5 @@
 """Search settings from the command line: tight budgets and large queries. Odd values: `search_settings.console`."""
 
-from __future__ import annotations
-
 import pytest
 
 from experiments.workloads.joingraph_data import JoinGraphCatalog

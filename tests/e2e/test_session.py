@@ -1,7 +1,5 @@
 """The front door from Python."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Datasets with statistics and no rows: `job` and `joingraph` are planned, not run, and need no -d. Refusals: `*.console`."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What reaches a terminal: lines that fit, nothing that it obeys, completion; and who may read a replay case."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A memo that is costed again gives what a search from the start gives under the same figures."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """What would be if figures were others: plans, plan diagrams, the command."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Why not: a case of every reason, and plans of random queries, which exist exactly when the plan space has them."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of golden cases, parted by ==== and ----."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -3,8 +3,6 @@
 `f` has foreign keys to `a` and `p`, and its data keep them.
 """
 
-from __future__ import annotations
-
 from datetime import date
 from decimal import Decimal
 from functools import cache

@@ -12,8 +12,6 @@ give them too. The files in `sql/` hold bound trees (stage `bind`) and error mes
 rows. `pytest tests/golden --rewrite` writes the files anew; read the diff.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from pathlib import Path

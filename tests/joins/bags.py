@@ -5,8 +5,6 @@ a row whose x is NULL. A row of a join is a tuple with a slot for each relation:
 by a semi or anti join or is NULL-extended, else (x,). A bag is a Counter of rows.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

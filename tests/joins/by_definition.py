@@ -3,8 +3,6 @@
 Nothing here is fast, and nothing of `optimizer.joins` is used but the graph's own data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Random figures for join graphs, costings that are quick on a hundred relations, and exact optima by brute force."""
 
-from __future__ import annotations
-
 from math import exp, log
 from random import Random
 

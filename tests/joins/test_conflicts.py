@@ -1,7 +1,5 @@
 """CD-C against the closure of the initial tree, and against its weaker relatives CD-A and CD-B."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 

@@ -1,7 +1,5 @@
 """How many connected sets, pairs and trees the shapes have: closed forms and tables against the generators."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from math import comb, factorial

@@ -1,7 +1,5 @@
 """The oracles: each finds the cheapest order of the definition, whatever the costing."""
 
-from __future__ import annotations
-
 from random import Random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Greedy operator ordering and GOO-DP."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """IKKBZ and linearized DP against exact optima, and all heuristics on graphs of a hundred and more relations."""
 
-from __future__ import annotations
-
 from math import exp, inf, log
 from random import Random
 

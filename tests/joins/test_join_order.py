@@ -1,7 +1,5 @@
 """Forced join orders: the text, the sets it forces, and the cheapest plan among those that have it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from random import Random
 from typing import Any

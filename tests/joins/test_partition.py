@@ -1,7 +1,5 @@
 """Partitioners: exactly the pairs of the definition, none twice, without work in vain."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from random import Random

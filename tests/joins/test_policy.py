@@ -1,7 +1,5 @@
 """Which enumerator a graph gets."""
 
-from __future__ import annotations
-
 from math import prod
 
 import pytest

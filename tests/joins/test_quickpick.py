@@ -1,7 +1,5 @@
 """Random join trees, by QuickPick."""
 
-from __future__ import annotations
-
 from collections import Counter
 from random import Random
 

@@ -1,7 +1,5 @@
 """Regions of joins of any kind: every split gives the same rows, nothing raises that did not, and the initial tree is there."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping
 from random import Random

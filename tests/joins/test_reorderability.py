@@ -1,7 +1,5 @@
 """Every entry of the tables, by execution on all small bags: where it says yes, rows are the same; where no, some differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 

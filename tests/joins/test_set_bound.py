@@ -1,7 +1,5 @@
 """The bound of a set of relations is at most what a plan of it costs."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """A standalone Spark cluster on the loopback interface, of the PySpark installation: a master, and workers with one core each."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """A sweep in a process of its own, to be killed: `python -m tests.pipeline.driver OUT ITEMS`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -4,8 +4,6 @@ What measures really is imported by the first item that asks for it: a process t
 `LOG`, where it is in the current folder, is told of each item that is begun; with `SLOW` there, no more than 20 a second are.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Functions that tests run as Spark tasks: a worker imports them by name."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

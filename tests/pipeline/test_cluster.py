@@ -1,7 +1,5 @@
 """The pipeline on a cluster of several processes, one of which is killed: the same result as on one machine."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

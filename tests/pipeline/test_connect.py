@@ -1,7 +1,5 @@
 """Spark Connect: imports and analyses on a server of its own, started from the installed PySpark."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """Imports on Spark, from end to end: every row read is imported or rejected, and nothing half-done is taken for a dataset."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import random

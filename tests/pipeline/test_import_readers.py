@@ -1,7 +1,5 @@
 """Rows of text files as Spark reads them: every row is there once, as a record or with the reason why it is none."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

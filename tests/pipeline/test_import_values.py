@@ -1,7 +1,5 @@
 """Values become what they are declared as, exactly or not at all; and inferred types hold every value."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 from contextlib import nullcontext

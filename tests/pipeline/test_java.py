@@ -1,7 +1,5 @@
 """Which Java Spark is given: the machine's if it will do, else the wheel's through a Java home of ours."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A stage is done when its manifest says so for the same inputs and settings, and its files are all there."""
 
-from __future__ import annotations
-
 import hashlib
 from decimal import Decimal
 from pathlib import Path

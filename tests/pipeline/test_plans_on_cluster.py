@@ -1,7 +1,5 @@
 """Plans in the tasks of a cluster of several processes, one of which is killed: the rows that they have here."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

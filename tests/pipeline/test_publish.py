@@ -1,7 +1,5 @@
 """A dataset folder under construction: unseen until whole, whatever happens on the way."""
 
-from __future__ import annotations
-
 import errno
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Temporary folders of Spark: gone with their process, or when the next one starts."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """An item that fails, in whatever way, becomes a row; the others are as if it were not there."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The row of an item says what `planscope explain` and `run` say of the same query."""
 
-from __future__ import annotations
-
 import importlib.metadata
 from collections.abc import Iterator
 from pathlib import Path

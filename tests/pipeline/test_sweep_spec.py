@@ -1,7 +1,5 @@
 """What a sweep is asked to do: every mistake is told at once, with its line; items and their ids are stable."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

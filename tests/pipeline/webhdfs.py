@@ -1,7 +1,5 @@
 """A file system behind WebHDFS, Hadoop's protocol for HDFS over HTTP, as far as Spark needs it, over a local folder."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

@@ -5,8 +5,6 @@ floats within 1e-9 relative (NaN equals NaN); everything else must be equal and 
 and a date is no timestamp. Every function raises AssertionError with what is missing and what is too much.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Compiled scalars against the reference semantics of `evaluate`."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

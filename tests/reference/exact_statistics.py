@@ -1,7 +1,5 @@
 """Statistics of a catalog's tables by counting every value: what an analysis without sketches would give."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ cannot hide here. Meant for tables of a few rows. A row is a dict from column id
 gives it. The rows of an operator are a bag; their order means nothing, except that `run_query` sorts the result.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal

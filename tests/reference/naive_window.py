@@ -4,8 +4,6 @@ Nothing is shared with the executor. A partition is a list of rows in window ord
 as it is in SQL.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import date, datetime, time
 from fractions import Fraction

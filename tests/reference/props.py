@@ -1,7 +1,5 @@
 """Whether the logical properties derived for a tree are true of its rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

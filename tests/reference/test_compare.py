@@ -1,7 +1,5 @@
 """The comparison of results accepts what is the same and nothing else."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from datetime import date, datetime

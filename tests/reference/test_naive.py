@@ -1,7 +1,5 @@
 """What the naive evaluator does that DuckDB's answers do not show; else it is compared with DuckDB wherever SQL is tested."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Values worth computing with, by type: NULL, zero, both signs, extremes, ties of rounding, NaN, odd text, odd days."""
 
-from __future__ import annotations
-
 import math
 from datetime import date, datetime
 from decimal import Decimal

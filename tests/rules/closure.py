@@ -9,8 +9,6 @@ predicate rejects NULLs is found by trying all values.
     r-asscom   e1 a (e2 b e3)  ≡  e2 b (e1 a e3)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from itertools import product

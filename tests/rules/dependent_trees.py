@@ -4,8 +4,6 @@ one, windows, grouping sets, set operations, limits, choices.
 Table i is `ti` with columns k (key, never NULL), x and y (INT); rows of x and y repeat and hold NULLs, or there are no rows.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Executing every expression of a memo: all expressions of a group must give the same rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pyarrow as pa

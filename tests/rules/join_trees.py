@@ -4,8 +4,6 @@ Table i is `ti` with columns k, x and y (INT); its rows repeat and hold NULLs, o
 key k, and in some x is a foreign key to it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from random import Random
 

@@ -5,8 +5,6 @@ so that there is something to put together. Some raise on some rows, some are vo
 them, as its value could not be compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal

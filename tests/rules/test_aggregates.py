@@ -1,7 +1,5 @@
 """Aggregates above, below and between joins and unions: what the rules make of them is equivalent, finite and costed rightly."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 from pathlib import Path

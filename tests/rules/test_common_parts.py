@@ -1,7 +1,5 @@
 """Parts that stand in a query several times: which are kept and which not; the rows are DuckDB's, and no plan is dearer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The rules are tried on random trees in the mode `rules`, where they alone make the search space.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import product
 from typing import Any

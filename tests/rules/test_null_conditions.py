@@ -4,8 +4,6 @@ Three relations of one column, all pairs of predicates that reject NULLs on both
 databases of a few rows of 1, 2 and NULL.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 from itertools import product

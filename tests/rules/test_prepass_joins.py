@@ -1,7 +1,5 @@
 """The pre-pass on random join trees below filters, projections and aggregates: it changes and drops joins, never rows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from random import Random
 

@@ -1,7 +1,5 @@
 """Push-downs, inference, pruning: random trees of every operator mean the same before and after."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from random import Random

@@ -1,7 +1,5 @@
 """Semi-joins below groups: where they are added and where not; the rows are DuckDB's, and the cheaper plan is found."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

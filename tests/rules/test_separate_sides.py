@@ -1,7 +1,5 @@
 """What `join_separate_sides` makes of a comparison has its value for all rows within the bounds, NULLs and ends too."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import date, datetime, timedelta
 from random import Random

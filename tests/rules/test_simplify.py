@@ -1,7 +1,5 @@
 """Simplified expressions mean the same: each rule alone and all together, on random ones and on whole small domains."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable

@@ -4,8 +4,6 @@ The trees are those of the decorrelation tests (joins of every kind, Applies, se
 with more that can be decided in them: conditions that are FALSE, NULL or contradict each other, constants, empty and single rows.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

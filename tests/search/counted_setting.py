@@ -6,8 +6,6 @@ equal columns. Only unsorted plans of operators are ever sorted. Without cross p
 result must be sorted, (ordered bushy trees) · 2^n · 2^(n-1) plans over n tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random

@@ -1,7 +1,5 @@
 """Random join graphs over statistics-only tables: what the search tests plan, and what the brute force checks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from random import Random
 

@@ -4,8 +4,6 @@ A mutation overrides methods of the search's classes, or functions of its module
 is an error, so a mutation cannot go stale unnoticed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Running the search on a graph query, and recomputing what its plan costs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from experiments.workloads.queries import resolve_sql

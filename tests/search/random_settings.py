@@ -1,7 +1,5 @@
 """Random settings under which a search must find the optimum of its space, and the optimum it must find."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """The state of a live search in the form in which the replayer rebuilds it from a trace; a test compares the two."""
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import column_ids
 from optimizer.memo.goal import Split
 from optimizer.search.search import Search

@@ -1,7 +1,5 @@
 """Statistics-only tables for plan tests: rows, distinct values, keys and stored order, said in one line each."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats

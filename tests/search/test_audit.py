@@ -3,8 +3,6 @@
 Covers S7, S8 and S20 of the list of pitfalls by what they do to a search: a skip that a cheaper plan went through.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """When there is no plan, or no time: explicit statuses, errors that say why, and plans that are not called proven."""
 
-from __future__ import annotations
-
 from itertools import count
 from math import inf
 from typing import Any

@@ -1,7 +1,5 @@
 """Forms of a query that are left out, since to read their tables costs more than a plan of another form."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """The order in which a query names its tables decides nothing: neither the space of plans nor what the cheapest one costs."""
 
-from __future__ import annotations
-
 import random
 from itertools import permutations
 

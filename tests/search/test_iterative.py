@@ -1,7 +1,5 @@
 """The iterative driver finds what the task stack finds, has a plan at every budget, and tells its trace everything."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

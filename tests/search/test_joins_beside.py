@@ -1,7 +1,5 @@
 """Joins that rules put beside a region, by pushing a grouping below them: every driver finds the same cheapest plan."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from random import Random

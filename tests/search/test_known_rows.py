@@ -1,7 +1,5 @@
 """Estimators that look rows up: one answer for each set of relations, in every search, and true ones in every plan."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Join graphs that rules make: their joins are expressions where a rule looks into them, or someone watches."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 from typing import Any

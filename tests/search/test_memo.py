@@ -1,7 +1,5 @@
 """Inserting, interning and merging in the memo (M1 to M5, M8 to M10), and binding with members that arrive late (S18, S19)."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from itertools import permutations

@@ -6,8 +6,6 @@ the sequence of limits of §1.9, counts of searches, and the assertions in the s
 about the same queries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from math import nextafter

@@ -1,7 +1,5 @@
 """Offers that are passed over would give nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from experiments.workloads.queries import resolve_sql

@@ -4,8 +4,6 @@ Covers S1, S2, S5 to S8, S10, S11, S17, S20, S21 and T3, T4, T7, T8, T10 of the 
 mode return a dearer plan, or none, on some of these graphs (`test_mutations` puts most of them in).
 """
 
-from __future__ import annotations
-
 from itertools import pairwise, permutations, product
 from math import ceil, log2
 from random import Random

@@ -1,7 +1,5 @@
 """Joins of groupings in an order: an order may begin in a grouping, whose own sort may cost less than one of the joins."""
 
-from __future__ import annotations
-
 import pytest
 
 from optimizer.catalog.table import Catalog

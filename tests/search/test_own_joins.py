@@ -1,8 +1,6 @@
 """Join operators and cost models that are not ours, as plug-ins have them: the search takes nothing for granted of what they keep
 and what they cost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

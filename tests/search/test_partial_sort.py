@@ -1,7 +1,5 @@
 """Where a plan has part of an order or grouping, only the runs are sorted."""
 
-from __future__ import annotations
-
 from optimizer.algebra import LogicalProps, PartialSort, Sort, column_set
 from optimizer.algebra.traits import ANY, TraitSet, ascending, grouped, satisfies
 from optimizer.rules.catalog import ENFORCERS

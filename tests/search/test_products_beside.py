@@ -1,7 +1,5 @@
 """Cross products, also beside outer joins and semi-joins: the space is the same however the query is written and searched."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@
 `partition` RS-Graph. J joins exist with cross products, K is the number of ordered partitions into three blocks.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import comb
 from random import Random

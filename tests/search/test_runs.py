@@ -1,7 +1,5 @@
 """How often the right input of an Apply is run: the left rows of each Apply decide, so one subquery below two has two costs."""
 
-from __future__ import annotations
-
 import pytest
 
 from optimizer.algebra import ColumnId, ColumnSet, NestedApply, PlanNode, column_ids

@@ -1,7 +1,5 @@
 """Groupings of a few rows among joins below a grouping: they may be joined with anything, and rules make many forms of that."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The plan space: counts, ranks, samples and plans by cost, against closed forms, exhaustive lists and the search."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice, pairwise, product

@@ -1,7 +1,5 @@
 """A larger space has no dearer plan: queries of which one had, whose plan was called proven all the same."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

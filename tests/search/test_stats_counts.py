@@ -1,7 +1,5 @@
 """STATS-CEB: real data with skew and NULLs, and published counts of what its queries join."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from functools import cache

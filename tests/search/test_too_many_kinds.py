@@ -1,7 +1,5 @@
 """Regions of several kinds of joins that are too large to be ordered as a whole."""
 
-from __future__ import annotations
-
 import pytest
 
 from optimizer.algebra import Join, JoinKind, Tree, postorder

@@ -1,7 +1,5 @@
 """A trace tells everything: the replayer rebuilds the memo from events alone, and tracing changes nothing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

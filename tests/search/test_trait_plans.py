@@ -1,7 +1,5 @@
 """Plans that an order or a grouping decides: what is sorted, by what, and what need not be."""
 
-from __future__ import annotations
-
 import pytest
 
 from optimizer.algebra import MergeJoin, MergeUnion, PlanNode, ProjectRows, StreamingAggregate, satisfies

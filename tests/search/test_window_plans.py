@@ -1,7 +1,5 @@
 """What windows cost in sorts: compatible orders share one, stored orders and keys spare it, numbers of rows are orders too."""
 
-from __future__ import annotations
-
 import itertools
 from random import Random
 

@@ -1,7 +1,5 @@
 """TPC-H data in row groups that tasks can share."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

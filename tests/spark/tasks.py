@@ -1,7 +1,5 @@
 """The Spark engine without Spark: tasks run one after the other in this process, and see nothing but what is sent to them."""
 
-from __future__ import annotations
-
 import pickle
 import random
 from collections.abc import Callable, Sequence

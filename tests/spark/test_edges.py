@@ -1,7 +1,5 @@
 """Plans on the Spark engine that ask something out of the ordinary of it."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Where exchanges stand: what moves, what is read by every task, and what works in two steps."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

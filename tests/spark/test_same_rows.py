@@ -1,7 +1,5 @@
 """A plan in many tasks gives the rows that it gives in one process: TPC-H, TPC-DS, and random queries with DuckDB beside."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from pathlib import Path

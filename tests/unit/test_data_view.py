@@ -1,7 +1,5 @@
 """What `planscope data show` draws: the rows that the statistics speak of, once each, and nothing that a name can break."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import xml.etree.ElementTree as xml

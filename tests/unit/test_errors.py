@@ -1,7 +1,5 @@
 """What a message says of hostile texts: nothing that a terminal obeys, and no more of a long name than one can read."""
 
-from __future__ import annotations
-
 import pytest
 
 from optimizer.catalog.table import Catalog

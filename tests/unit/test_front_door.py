@@ -1,7 +1,5 @@
 """The package `planscope`: its names, its errors when a package of ours is not ours, and the wheel used from elsewhere."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What no file of the repository may hold: marks of unfinished work, paths of one machine, bulk, tests that time something."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

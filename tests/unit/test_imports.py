@@ -1,7 +1,5 @@
 """Imports run one way. Every import of the product's folders is compared with the tables below."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

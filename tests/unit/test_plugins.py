@@ -1,7 +1,5 @@
 """Plug-ins: what they may register, how a mistake in one is told, and where their names can be used."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from copy import copy

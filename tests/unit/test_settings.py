@@ -1,7 +1,5 @@
 """Settings from Python and from files: what is no value of a setting is told, never rounded."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """All engines over the datasets, made on first use."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 

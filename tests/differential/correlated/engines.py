@@ -1,7 +1,5 @@
 """DuckDB, the naive evaluator and every decorrelation method over one dataset; when their answers agree."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Every query is deterministic as a bag of rows: each LIMIT follows an ORDER BY of
 of more than one row. Values and conditions are in scalars.py; this file draws blocks, their FROM and their grouping.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from hypothesis import strategies as st

@@ -6,8 +6,6 @@ are the same for rows of two values (every third of their bags of two). A correl
 the others a bag by its number.
 """
 
-from __future__ import annotations
-
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence

@@ -3,8 +3,6 @@
 Integers are small and texts few, so that correlation finds matches, duplicates and NULLs on both sides.
 """
 
-from __future__ import annotations
-
 import functools
 import random
 from pathlib import Path

@@ -3,8 +3,6 @@
 Where one is volatile its rows cannot be compared with another engine's, but all its readers must have the same.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

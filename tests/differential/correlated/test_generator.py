@@ -1,7 +1,5 @@
 """The random correlated queries are worth running: DuckDB takes them, most have rows, and every form occurs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

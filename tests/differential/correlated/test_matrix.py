@@ -4,8 +4,6 @@ By default all bags are asked about in one correlated query for each form and po
 tests ask every method, and about each bag on its own too, correlated and not.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

@@ -4,8 +4,6 @@ In the default run every other query meets the rich dataset with one method, in 
 rest is for the slow tests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -5,8 +5,6 @@ judge; DuckDB must agree with it unless it fails. Where the naive evaluation fai
 failure shows the smallest query found, its data as SQL.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """D22: what reads no outer column runs once, whatever stands around it: rows of each table as EXPLAIN ANALYZE counts them."""
 
-from __future__ import annotations
-
 import pytest
 
 from executor.session import Session

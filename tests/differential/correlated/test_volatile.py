@@ -4,8 +4,6 @@ A correlated subquery with random() is evaluated once for each outer row, equal 
 evaluated once, as in DuckDB. A value that is read twice is one value.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.differential.correlated.engines import METHODS, Engines, Failed

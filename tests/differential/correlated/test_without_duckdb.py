@@ -1,7 +1,5 @@
 """Queries that DuckDB does not run: the naive evaluation = every method of decorrelation."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

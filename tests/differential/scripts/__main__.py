@@ -1,7 +1,5 @@
 """Runs the scripts of a folder: each query that does not pass as it is found, the counts at the end."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """A script's tables: in a scratch DuckDB, where its statements run, and as planscope datasets, where its queries do."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable

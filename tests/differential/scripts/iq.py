@@ -10,8 +10,6 @@ that names a schema before a table sees that one instead, and is read without th
 comments. Only tables printed in the form `mysql` are read.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One query of a script: does planscope give DuckDB's rows, or refuse when it does?"""
 
-from __future__ import annotations
-
 import re
 from enum import Enum
 from typing import Any, NamedTuple

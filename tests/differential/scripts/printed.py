@@ -1,7 +1,5 @@
 """Whether rows are those that a script expects: printed values are compared by what they mean, rows as a bag."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Sequence

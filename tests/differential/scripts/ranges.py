@@ -3,8 +3,6 @@
 Only calls with constants, after FROM or JOIN. Both engines then run the changed text.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

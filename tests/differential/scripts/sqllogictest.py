@@ -9,8 +9,6 @@ require NAME              the script needs more than a database: it is left out,
 mode skip, mode unskip, halt
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a script consists of, whatever its format."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """A folder of scripts, and the table of what does not pass."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator

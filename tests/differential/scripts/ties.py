@@ -4,8 +4,6 @@ The query is run again in DuckDB without its LIMIT, with the sort keys as furthe
 the rows to be judged have to fill their places with rows of the same runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Prints every plan that is not what the brute force says, and the counts, also wh
 was such a plan.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -22,8 +22,6 @@ every order whose first columns part the rows alike. An order and a grouping at 
 where groups have to come in an order, it is asked for with the columns that complete it, in all sequences.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from optimizer.algebra import Aggregate, Join, JoinKind, LogicalProps, Project, Scan, Tree, conjunction

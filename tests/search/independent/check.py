@@ -1,7 +1,5 @@
 """One query under several settings against the brute force."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Settings under which the search has to find the optimum, and how the brute force is told of them."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

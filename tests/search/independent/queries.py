@@ -4,8 +4,6 @@ Two to six relations, linked by equalities. Columns are drawn so that equalities
 come implied equalities, several keys between two tables, constant keys, ranges, GROUP BY, and ORDER BY in all directions.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from random import Random
 

@@ -5,8 +5,6 @@ stored by a comes by (a, row of the table); whatever joins these rows as they co
 together.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from optimizer.algebra.physical import (

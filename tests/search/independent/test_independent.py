@@ -1,7 +1,5 @@
 """Random queries cost what the independent brute force says; and it would see if they did not."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Texts of trees: one for all ways of writing the same rows, another wherever the number of rows may differ."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Functional dependencies through operators: what survives, and what must not."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pyarrow as pa

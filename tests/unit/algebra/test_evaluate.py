@@ -1,8 +1,6 @@
 """`evaluate` against DuckDB, and compiled scalars against `evaluate`, function by function, over grids of values with NULL, zero,
 extremes, NaN and odd text."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

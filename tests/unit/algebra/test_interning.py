@@ -1,7 +1,5 @@
 """Building the same scalar twice gives one object, in several threads too, and nothing is kept that nobody uses."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """LIKE without _ and without an escape is looked up part by part: it answers as the walk along the text does."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from optimizer.algebra.evaluate_strings import like

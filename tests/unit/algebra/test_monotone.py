@@ -1,7 +1,5 @@
 """Scalars that follow the order of a column, and scalars that equal values cannot tell apart, against their values."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import product

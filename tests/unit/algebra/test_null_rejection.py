@@ -1,7 +1,5 @@
 """Which predicates reject NULLs: never a wrong yes on random scalars, and yes where it matters."""
 
-from __future__ import annotations
-
 from itertools import product
 from random import Random
 

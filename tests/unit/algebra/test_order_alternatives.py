@@ -1,7 +1,5 @@
 """What operators ask of their inputs for an order, where the output knows more than the inputs do."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from typing import Any
 

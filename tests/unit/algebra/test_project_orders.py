@@ -1,7 +1,5 @@
 """Which order or grouping a projection asks for: what is determined further down need not be asked for."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

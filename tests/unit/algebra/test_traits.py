@@ -5,8 +5,6 @@ refuted by two rows, a grouping by three. So a claim about three columns is true
 is as it should be refutes it, and all of these tables are looked at: satisfaction is sound, and complete.
 """
 
-from __future__ import annotations
-
 from itertools import permutations, product
 from random import Random
 

@@ -1,7 +1,5 @@
 """What a tree knows of itself without deriving all its properties."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

@@ -1,7 +1,5 @@
 """Ranges of scalars hold all values that the reference semantics give, and an operation that has one raises for no operands."""
 
-from __future__ import annotations
-
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from random import Random

@@ -1,7 +1,5 @@
 """CSV files: types, NULLs as in DuckDB, and what is said about files that are not well-formed."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 

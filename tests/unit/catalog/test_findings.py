@@ -1,7 +1,5 @@
 """Declared keys that the data contradicts: believed until somebody has looked, and said so once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """What is said about folders and files that are not a dataset."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Parquet, CSV and Arrow files: the same rows give the same columns and statistics, and read back as they were."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 from pathlib import Path

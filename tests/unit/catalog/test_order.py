@@ -1,7 +1,5 @@
 """Stored order: what a footer declares, what reading shows, what is remembered of it."""
 
-from __future__ import annotations
-
 import os
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """schema.sql: what it may declare, how that meets the files, and what is said when it does not."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

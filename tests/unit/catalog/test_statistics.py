@@ -1,7 +1,5 @@
 """Stored statistics: what is written comes back, for exactly the files it was made from, or an error says what to do."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import math

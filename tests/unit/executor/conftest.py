@@ -1,7 +1,5 @@
 """What tests of plans made by hand start with."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Hand-made physical plans over random small tables, and rows as Python sees them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Applies against naive evaluation: random right inputs, every way to run them, NULLs, duplicates and empty inputs."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import replace

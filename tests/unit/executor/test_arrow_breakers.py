@@ -1,7 +1,5 @@
 """Aggregates, sorts, top-k and set operations against plain Python, on random rows with NULLs, duplicates and no rows."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Compiled scalars against the reference semantics: what `test_evaluate` does not ask of them, such as constants."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from decimal import Context, Decimal

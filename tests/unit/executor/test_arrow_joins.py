@@ -1,7 +1,5 @@
 """Every join operator and kind against nested loops in Python, on random rows with NULLs, duplicates and empty inputs."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """Mark joins, single joins and null-safe keys against nested loops in Python, on random rows with NULLs and duplicates."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Partial sorts and merging unions against plain Python, on random rows with NULLs, NaN, duplicates and no rows."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

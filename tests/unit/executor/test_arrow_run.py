@@ -1,7 +1,5 @@
 """Scans of every format, pipelines, counters, early stop and errors."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from decimal import Decimal

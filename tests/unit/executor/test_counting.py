@@ -1,7 +1,5 @@
 """Exact row counts: by multiplying per-key counts, by running, and kept from one run to the next."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import multiprocessing

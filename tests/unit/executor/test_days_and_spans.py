@@ -1,7 +1,5 @@
 """Functions of moments, computed by the column, against the reference: at the ends of the years, of months, days and units."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from datetime import date, datetime, timedelta

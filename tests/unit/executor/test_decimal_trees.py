@@ -1,7 +1,5 @@
 """Arithmetic of decimals on 64-bit integers: values and errors are the reference's, where sizes fit and where they do not."""
 
-from __future__ import annotations
-
 import random
 from decimal import Decimal
 

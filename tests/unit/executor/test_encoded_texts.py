@@ -1,7 +1,5 @@
 """Texts that stay dictionaries up to an aggregate: the same rows as from files without dictionaries."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

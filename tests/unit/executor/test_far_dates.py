@@ -1,7 +1,5 @@
 """Dates and timestamps beyond the years 1 to 9999, which files may hold and Python lacks: rows or an error, never a traceback."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows in parts by the hash of their keys: equal keys are together and in order, and every row is there once."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 from typing import Any

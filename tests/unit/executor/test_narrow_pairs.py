@@ -1,7 +1,5 @@
 """Nested loops by ranges, and by one of several equalities: all rows that match, and few others."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from itertools import product

@@ -1,7 +1,5 @@
 """Columns of types that nothing is computed with: passed through every operator, or refused by name."""
 
-from __future__ import annotations
-
 import datetime
 import io
 import json

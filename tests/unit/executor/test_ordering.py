@@ -1,7 +1,5 @@
 """Sorting by several keys at once gives the order that Arrow's kernel gives by one after the other."""
 
-from __future__ import annotations
-
 import math
 import random
 from datetime import date, datetime

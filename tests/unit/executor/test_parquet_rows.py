@@ -1,7 +1,5 @@
 """Parquet files read by row groups: texts as dictionaries, other types than the table's, row groups that need not be read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Batches on several threads: order, how far is read ahead, what is begun before it is asked for; cuts between groups."""
 
-from __future__ import annotations
-
 import random
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Groups found by place: the same groups and values as Arrow's grouping, and None where they would not be."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from decimal import Decimal
 

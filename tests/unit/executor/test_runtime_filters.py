@@ -1,7 +1,5 @@
 """Runtime filters: the same rows as without them, and fewer rows read, whatever lies between the join and the scan."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from datetime import date

@@ -1,7 +1,5 @@
 """Rows chosen by masks: the same as Arrow's filter gives, wherever the mask begins, and whatever the column's type."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import numpy as np

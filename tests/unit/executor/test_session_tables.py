@@ -1,7 +1,5 @@
 """Tables of a program's own, parameters, prepared queries."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """A query that is over its time in the middle of a batch: what its threads do ends, and the session goes on."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A file whose texts are not UTF-8 ends a query with an error, wherever the text goes; it never reaches an output."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

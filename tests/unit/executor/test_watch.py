@@ -1,8 +1,6 @@
 """Limits of a running query: time, memory; stopping it inside a kernel; what a terminal shows. Kernels that take long are
 simulated by ones that wait until they are told to end."""
 
-from __future__ import annotations
-
 import gc
 import threading
 from collections.abc import Callable, Iterator

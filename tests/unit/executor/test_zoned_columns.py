@@ -1,7 +1,5 @@
 """Stored timestamps with a time zone are TIMESTAMPs of the same moments in UTC: DuckDB with that time zone is the judge."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

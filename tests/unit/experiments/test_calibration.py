@@ -1,7 +1,5 @@
 """Calibration: least squares without negative values, the fit of points of known coefficients, and plans costed anew."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """Rank correlations of estimates and measurements."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """What counts as the same result of two plans."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pyarrow as pa

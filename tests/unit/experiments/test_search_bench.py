@@ -1,7 +1,5 @@
 """Parts of `planscope bench search` that can be checked without a clock."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

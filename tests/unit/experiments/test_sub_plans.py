@@ -1,7 +1,5 @@
 """Sub-plans by alias: what they are estimated at is what the search uses, and their SQL counts what was published."""
 
-from __future__ import annotations
-
 import pytest
 
 from experiments.duckdb_estimates import DuckDBEstimates, FlatQuery

@@ -1,7 +1,5 @@
 """A small physical plan made by hand: an aggregate over a join of two scans, sorted."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from optimizer.algebra import AggregateItem, Columns, JoinKind, Scan, ScanColumn, column_set, compare, conjunction

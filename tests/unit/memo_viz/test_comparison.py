@@ -1,7 +1,5 @@
 """Two searches compared: groups found by what they compute, what differs, and where the searches part."""
 
-from __future__ import annotations
-
 import copy
 import json
 from html.parser import HTMLParser

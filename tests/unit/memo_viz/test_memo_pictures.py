@@ -1,7 +1,5 @@
 """The memo as graph, DOT, SVG, text and JSON: complete, marked as it should be, and proof against hostile texts."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import json

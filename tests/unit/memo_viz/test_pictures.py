@@ -1,7 +1,5 @@
 """Every kind of picture of a search: what it shows, at which event, in which format, and that hostile texts stay texts."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

@@ -1,7 +1,5 @@
 """Plans as SVG, text and JSON."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 
 import pytest

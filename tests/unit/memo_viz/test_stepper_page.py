@@ -1,7 +1,5 @@
 """The stepper page as a file: what it holds, what it may not do, and where its groups lie. tests/browser opens it."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

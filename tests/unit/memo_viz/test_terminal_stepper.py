@@ -1,7 +1,5 @@
 """The stepper in a terminal: what its commands do and show, over a recorded trace and over a search that runs."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Sketches of columns: exact where they say so, within their bounds elsewhere, and the same however the rows are split."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import random

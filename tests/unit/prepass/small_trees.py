@@ -1,7 +1,5 @@
 """Small trees and rules about counts of rows, with which a firing is easy to see."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from optimizer.algebra import ColumnRef, Columns, Filter, Join, JoinKind, Limit, Literal, Node, Scan, ScanColumn, Tree, compare

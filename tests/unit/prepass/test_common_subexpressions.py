@@ -1,7 +1,5 @@
 """Which parts of a plan compute the same rows more than once, and which shapes count as equal."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from optimizer.algebra import AggregateCall, Apply, Call, ColumnRef, Join, JoinKind, Literal, OuterRef, Tree, compare

@@ -1,7 +1,5 @@
 """The plan as a graph: equal trees are one vertex, on which rules fire once; what was left behind is gone."""
 
-from __future__ import annotations
-
 import gc
 
 import pytest

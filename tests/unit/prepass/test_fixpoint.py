@@ -1,7 +1,5 @@
 """The default program on real queries: it reaches its fixpoint, in every order the same way each time, and quickly."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

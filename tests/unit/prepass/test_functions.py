@@ -1,7 +1,5 @@
 """Rules written as functions: what they are called, where they fire, up and down."""
 
-from __future__ import annotations
-
 import pytest
 
 from optimizer.algebra import Filter, Limit, Tree, conjunction

@@ -1,7 +1,5 @@
 """The runner of rewrites: no question asked twice, errors of ours passed on, one firing for a region of many joins."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import reduce
 from itertools import pairwise

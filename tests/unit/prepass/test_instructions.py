@@ -1,7 +1,5 @@
 """Each kind of instruction does what `instructions` says: what fires, in which order, how often."""
 
-from __future__ import annotations
-
 import pytest
 
 from optimizer.algebra import Filter, Join, Limit, Tree

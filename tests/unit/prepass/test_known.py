@@ -1,7 +1,5 @@
 """When a predicate is implied by what is filtered below: what inference and join removal ask."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

@@ -1,7 +1,5 @@
 """Patterns whose operators have to meet a condition, in the pre-pass and in the memo."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra import Filter, Join, JoinKind, Leaf, Limit, Literal, Tree, compare

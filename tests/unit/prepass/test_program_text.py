@@ -1,7 +1,5 @@
 """Programs as TOML: what is printed reads back as the same program, and mistakes are named with their place."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

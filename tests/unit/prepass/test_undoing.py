@@ -1,7 +1,5 @@
 """Rules that undo each other are found and named, in every order; the tree stays one of those it was."""
 
-from __future__ import annotations
-
 import pytest
 
 from optimizer.algebra import ColumnRef, Limit, Project, ProjectItem, Tree

@@ -1,7 +1,5 @@
 """Tables to bind against: TPC-H's by schema only, and two small ones with a column of every type."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """With a compiled sqlglot, from whose classes none can be derived, the parser is read from its source."""
 
-from __future__ import annotations
-
 import sys
 
 import sqlglot.parser

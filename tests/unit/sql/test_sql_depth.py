@@ -1,7 +1,5 @@
 """Long and deep texts under Python's default recursion limit (S24), and texts that would never end."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 

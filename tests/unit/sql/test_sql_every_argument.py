@@ -5,8 +5,6 @@ the node class can have a value is put: that has to be refused, or read now. For
 three values (absent, False, True) have to mean different things, or are listed below with the reason why not.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import defaultdict
 from itertools import combinations

@@ -3,8 +3,6 @@
 Texts are valid queries with a few words deleted, doubled, exchanged or replaced, and random word salad. Seeded.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

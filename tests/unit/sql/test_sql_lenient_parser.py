@@ -1,7 +1,5 @@
 """Texts in which something is missing, which the parser lets pass, are refused as by DuckDB; commas it allows are allowed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

@@ -1,7 +1,5 @@
 """Constants: what a text means as a value of a type."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from decimal import Decimal
 

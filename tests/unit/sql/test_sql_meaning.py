@@ -3,8 +3,6 @@
 The data has NULLs, duplicates, an empty table, zeros, negative numbers, month ends. All engines may also refuse alike.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

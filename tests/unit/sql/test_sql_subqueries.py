@@ -3,8 +3,6 @@
 Where DuckDB refuses a query, or is not right about one, an equivalent query says what is expected of it.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ The forms are those of SQL's three-valued logic: EXISTS, IN, θ ANY, θ ALL and 
 column b, which has NULLs and values that match and that do not. The naive evaluation of the bound tree gives DuckDB's rows.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.unit.sql.world import World, assert_means_the_same

@@ -1,7 +1,5 @@
 """Result types of expressions are DuckDB's: every operator over every pair of types, compared with its `typeof`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import duckdb

@@ -1,7 +1,5 @@
 """Only the columns that a text may mean are bound: that is faster, and nothing else may come of it."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

@@ -1,7 +1,5 @@
 """Small tables with NULLs, duplicates, an empty table, zeros, negative numbers and month ends, in DuckDB and as Arrow tables."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import duckdb

@@ -1,7 +1,5 @@
 """Estimates and costs of mark joins, single joins and Apply: sane figures, bounds below costs, further runs cheaper."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import isfinite
 

@@ -1,7 +1,5 @@
 """Selectivities where the most common values of a column are known."""
 
-from __future__ import annotations
-
 import math
 
 import pyarrow as pa

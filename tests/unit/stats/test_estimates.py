@@ -1,7 +1,5 @@
 """Estimates: the same for every expression of a group, sensible where the answer is known."""
 
-from __future__ import annotations
-
 import pytest
 
 from optimizer.catalog.table import Catalog

@@ -1,7 +1,5 @@
 """What a filter leaves of a column's figures."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

@@ -1,7 +1,5 @@
 """Injected, perturbed and chosen estimators: what they answer, what they refuse, where they fall back."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

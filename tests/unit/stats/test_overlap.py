@@ -1,7 +1,5 @@
 """Joins by common values and histograms, against counted joins."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Rows of every subset of a region: looked up factor by factor, they are what the estimator says of the subset as a whole."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pytest

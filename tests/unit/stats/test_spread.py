@@ -1,7 +1,5 @@
 """Histograms as the estimator uses them: shares of ranges and of single values, and what filters leave."""
 
-from __future__ import annotations
-
 import random
 from bisect import bisect_left, bisect_right
 

@@ -1,7 +1,5 @@
 """Upper bounds are never below the truth, whatever the query, the data and the order of joins."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Every event that is emitted is in the vocabulary with all its fields, and every event has a sentence."""
 
-from __future__ import annotations
-
 import ast
 import string
 from collections import defaultdict

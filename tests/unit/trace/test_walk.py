@@ -1,7 +1,5 @@
 """Walking through a trace, recorded or live, to where something happens."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

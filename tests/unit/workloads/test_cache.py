@@ -1,7 +1,5 @@
 """Datasets in the cache folder are whole or not there: interrupted, concurrent, damaged and refused builds."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import re

@@ -1,7 +1,5 @@
 """Tables described by declarations and figures, without rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

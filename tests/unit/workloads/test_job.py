@@ -1,7 +1,5 @@
 """The Join Order Benchmark: every query can be planned, and its statistics say what their source says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Join graphs by name: the shapes, their queries, and the figures behind them."""
 
-from __future__ import annotations
-
 from math import inf
 
 import pytest

@@ -1,7 +1,5 @@
 """SQL by text, file, standard input and name."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 from collections import Counter

@@ -1,7 +1,5 @@
 """STATS and the workloads whose sub-plans have been counted: data, queries and counts fit together."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """TPC-H data and datasets by name."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 
