@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from experiments.duckdb_estimates import FlatQuery
 from experiments.sub_plans import JOINS_ALONE, SubPlans
-from optimizer.algebra import Columns, Tree
+from optimizer.algebra import Tree
 from optimizer.algebra.ctes import with_spools
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.spools import Spool, With
@@ -25,7 +25,7 @@ from optimizer.errors import InternalError, PlanscopeError
 from optimizer.memo.memo import Memo
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.settings import DEFAULTS, Settings
-from optimizer.stats.upper_bound import UpperBound, whole
+from optimizer.stats.upper_bound import whole
 from tests.conftest import quick_and_slow
 from tests.differential.correlated.engines import Engines, engines_over
 from tests.differential.correlated.generator import correlated_queries
@@ -296,7 +296,3 @@ def test_unknown_statistics_are_taken_at_their_worst(tmp_path: Path) -> None:
 def test_whole_numbers() -> None:
     assert [whole(x) for x in (0.0, 2.9999999999, 3.0000000001, 3.5)] == [0, 3, 3, 3]
     assert whole(1e300) >= 1e300 and whole(float("inf")) == float("inf")
-
-
-def test_estimator_is_found_by_its_name(skewed: tuple[Catalog, duckdb.DuckDBPyConnection]) -> None:
-    assert isinstance(Optimizer(skewed[0], BOUND).estimator(skewed[0], Columns()), UpperBound)
