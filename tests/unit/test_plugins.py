@@ -237,22 +237,19 @@ def test_an_enumerator_that_leaves_no_order_is_named(tmp_path: Path, graph: str,
         Session("joingraph", {**values, "partitioner": "mine"}, plugins=[file]).optimize(graph)
 
 
-@pytest.mark.parametrize(
-    "parts", ["None", "[relations]", "['a']", "[1.0]", "[-1]", "[1 << 40]", "[0]", "[relations & (relations - 1)]"]
-)
-def test_an_enumerator_that_gives_no_splits(tmp_path: Path, parts: str) -> None:
-    file = written(
-        tmp_path, f"from planscope.plugin import enumerator\n@enumerator\ndef mine(graph, relations): return {parts}\n"
-    )
-    with pytest.raises(PlanscopeError, match=r"the enumerator mine splits the set 0b\d+ by "):
-        Session("joingraph", {"partitioner": "mine"}, plugins=[file]).optimize("chain/4")
+NO_SPLITS = ("None", "[relations]", "['a']", "[1.0]", "[-1]", "[1 << 40]", "[0]", "[relations & (relations - 1)]")
+APART = (
+    "star/3",
+    "[relations & -relations]",
+    "0b111 into 0b1 and 0b110, which is not",
+)  # ended in an assertion deep in the search
 
 
-def test_an_enumerator_whose_parts_are_not_connected(tmp_path: Path) -> None:
-    """That ended in an assertion deep in the search."""
-    lines = "from planscope.plugin import enumerator\n@enumerator\ndef mine(graph, relations): return [relations & -relations]\n"
-    with pytest.raises(PlanscopeError, match="the enumerator mine splits the set 0b111 into 0b1 and 0b110, which is not"):
-        Session("joingraph", {"partitioner": "mine"}, plugins=[written(tmp_path, lines)]).optimize("star/3")
+@pytest.mark.parametrize(("graph", "parts", "said"), [*(("chain/4", parts, r"0b\d+ by ") for parts in NO_SPLITS), APART])
+def test_an_enumerator_that_gives_no_splits(tmp_path: Path, graph: str, parts: str, said: str) -> None:
+    lines = f"from planscope.plugin import enumerator\n@enumerator\ndef mine(graph, relations): return {parts}\n"
+    with pytest.raises(PlanscopeError, match=f"the enumerator mine splits the set {said}"):
+        Session("joingraph", {"partitioner": "mine"}, plugins=[written(tmp_path, lines)]).optimize(graph)
 
 
 NO_COSTS = [

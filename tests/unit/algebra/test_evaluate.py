@@ -258,11 +258,8 @@ def _odd_number(row: tuple) -> bool:
     return row[0] in ("-nan", "99e-100", "12345e-3", "+-1")
 
 
-def test_booleans_from_text() -> None:
+def test_booleans_and_dates_from_text() -> None:
     check("try_cast(a as boolean)", BOOL, to(BOOL, lenient=True), (STR, BOOL_TEXTS))
-
-
-def test_dates_from_text() -> None:
     check("try_cast(a as date)", DATE, to(DATE, lenient=True), (STR, DATE_TEXTS))
     check("try_cast(a as timestamp)", TS, to(TS, lenient=True), (STR, TIME_TEXTS))
 

@@ -87,40 +87,32 @@ def test_its_file_stays_for_whoever_reads_it() -> None:
     assert Session(catalog).sql("select a from t").table.num_rows == 2
 
 
-def test_a_name_that_is_no_text() -> None:
-    with pytest.raises(CatalogError, match="name of a table is a text, not 5"):
-        Session({}).register(5, {"a": [1]})  # type: ignore[arg-type]
-    with pytest.raises(CatalogError, match="name of a table is a text, not 5"):
-        Session({5: {"a": [1]}})  # type: ignore[dict-item]
+# of other libraries: their tables are not always what they say they are
+DAMAGED = pa.Array.from_buffers(pa.decimal128(3, 0), 1, [None, pa.py_buffer((10**20).to_bytes(16, "little"))])
 
 
-@pytest.mark.parametrize("data", [7, {}, {"a": [1], "b": [1, 2]}, pa.table({}), {"a": [1, "x"]}, {"a": [10**40]}], ids=str)
-def test_what_is_no_table(data: Any) -> None:
-    with pytest.raises(CatalogError, match='"t"'):
-        Session({}).register("t", data)
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        *(({"t": data}, '"t"') for data in (7, {}, {"a": [1], "b": [1, 2]}, pa.table({}), {"a": [1, "x"]}, {"a": [10**40]})),
+        ({5: {"a": [1]}}, "name of a table is a text, not 5"),
+        ({"t": pa.table({"a": DAMAGED})}, r'"t" cannot be read as a table: Column 0: .* does not fit in precision'),
+        ({"t": pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"])}, 'columns "a" and "a"'),
+        ({"t": pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["amount", "amount"])}, 'columns "amount" and "amount"'),
+        ({"mine": pa.table([[1], [2]], names=["a", "A"])}, '"mine": columns "a" and "A" differ'),
+        ({"a": {"x": [1]}, "A": {"y": [2]}}, 'there are two tables "A": in SQL, upper and lower case are the same'),
+    ],
+)
+def test_what_is_no_table(tables: dict[Any, Any], message: str) -> None:
+    for make in (Session, registered)[: 3 - len(tables)]:  # to register a table of the same name is to replace it
+        with pytest.raises(CatalogError, match=message):
+            make(tables)
 
 
-def test_a_table_with_damaged_values() -> None:
-    """Arrow tables of other libraries are not always what they say they are."""
-    digits = pa.Array.from_buffers(pa.decimal128(3, 0), 1, [None, pa.py_buffer((10**20).to_bytes(16, "little"))])
-    with pytest.raises(CatalogError, match=r'"t" cannot be read as a table: Column 0: .* does not fit in precision'):
-        Session({"t": pa.table({"a": digits})})
-
-
-@pytest.mark.parametrize("name", ["a", "amount"])
-def test_two_columns_of_one_name(name: str) -> None:
-    with pytest.raises(CatalogError, match=f'columns "{name}" and "{name}"'):
-        Session({"t": pa.Table.from_arrays([pa.array([1]), pa.array([2])], [name, name])})
-
-
-def test_columns_that_differ_in_case_are_told_with_the_table() -> None:
-    with pytest.raises(CatalogError, match='"mine": columns "a" and "A" differ'):
-        Session({"mine": pa.table([[1], [2]], names=["a", "A"])})
-
-
-def test_two_tables_of_one_name_to_sql() -> None:
-    with pytest.raises(CatalogError, match='there are two tables "A": in SQL, upper and lower case are the same'):
-        Session({"a": {"x": [1]}, "A": {"y": [2]}})
+def registered(tables: dict[Any, Any]) -> None:
+    session = Session({})
+    for name, data in tables.items():
+        session.register(name, data)
 
 
 def test_the_index_of_a_data_frame_is_no_column() -> None:

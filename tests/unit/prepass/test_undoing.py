@@ -6,7 +6,7 @@ from optimizer.algebra import ColumnRef, Limit, Project, ProjectItem, Tree
 from optimizer.prepass.functions import rewrite
 from optimizer.prepass.instructions import Batch, MatchOrder, Subprogram
 from optimizer.prepass.report import Rewritten, Stop
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, Sweep, node
+from optimizer.rules.interface import ANY, RuleContext, Sweep, node
 from optimizer.settings import Settings
 from tests.unit.prepass.small_trees import BIG, columns_of, count, cross, limit, run, scan, turn
 
@@ -76,12 +76,8 @@ def test_while_other_rules_still_make_progress(order: MatchOrder) -> None:
 
 @pytest.mark.parametrize("sweep", list(Sweep))
 def test_sweeps_that_undo_each_other(sweep: Sweep) -> None:
-    rules = tuple(swept(turn(a, b), sweep) for a, b in ((5, 6), (6, 5)))
+    rules = tuple(rewrite(r.pattern, sweep=sweep, name=r.name)(r.apply) for r in (turn(5, 6), turn(6, 5)))
     came_back(run(limit(5, scan(0)), Batch("b", rules)), "5_to_6", "6_to_5")
-
-
-def swept(rule: RewriteRule, sweep: Sweep) -> RewriteRule:
-    return rewrite(rule.pattern, sweep=sweep, name=rule.name)(rule.apply)
 
 
 def test_batches_that_undo_each_other_in_a_subprogram() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from optimizer.algebra import SetOp, Tree, postorder
+from optimizer.algebra import Tree, postorder
 from optimizer.algebra.printing import show_tree
 from optimizer.algebra.query import BoundQuery
 from optimizer.errors import SqlError, Unsupported
@@ -24,16 +24,31 @@ def default_recursion_limit() -> Iterator[None]:
     assert changed == 1000
 
 
-def test_union_all_of_200(bound: Bind) -> None:
-    """S24: a 200-way UNION ALL is one operator with 200 inputs."""
-    query = bound(" union all ".join(["select a from t"] * 200))
-    assert isinstance(query.tree.op, SetOp) and len(query.tree.inputs) == 200
+ONE = "select a from t"
+CTES = ["c0 as (select a from t)", *(f"c{i} as (select * from c{i - 1})" for i in range(1, 200))]
+DEEP = {  # by the operator at the root
+    "setop": [" union all ".join([ONE] * 200)],
+    "aggregate": [
+        " union ".join([ONE] * 200),
+        "select count(*) from t t0 " + " ".join(f"join t t{i} on t{i}.a = t{i - 1}.a" for i in range(1, 200)),
+    ],
+    "scan": [
+        *("select " + "(" * depth + "a" + ")" * depth + " from t" for depth in (60, 300)),
+        f"with {', '.join(CTES)} select * from c199",
+    ],
+    "filter": [f"{ONE} where " + f" {word} ".join(f"a <> {i}" for i in range(2000)) for word in ("and", "or")],
+}
 
 
-def test_union_of_200(bound: Bind) -> None:
-    """S24: so is a 200-way UNION, below one Aggregate."""
-    query = bound(" union ".join(["select a from t"] * 200))
-    assert query.tree.op.name == "aggregate" and len(query.tree.inputs[0].inputs) == 200
+@pytest.mark.parametrize(
+    ("root", "sql"), [(root, sql) for root, texts in DEEP.items() for sql in texts], ids=lambda text: text[:40]
+)
+def test_long_and_deep_texts_are_bound(root: str, sql: str, bound: Bind) -> None:
+    """S24: a 200-way UNION ALL is one operator with 200 inputs, so is a 200-way UNION, below one Aggregate."""
+    tree = bound(sql).tree
+    assert tree.op.name == root
+    if "union" in sql:
+        assert len((tree if root == "setop" else tree.inputs[0]).inputs) == 200
 
 
 def test_alternating_set_operations(bound: Bind) -> None:
@@ -52,27 +67,6 @@ def test_nested_derived_tables(depth: int, bound: Bind) -> None:
 def test_nested_limits_keep_their_operators(bound: Bind) -> None:
     query = bound("select * from (" * 60 + "select a from t" + " order by a limit 5) q" * 60)
     assert show_tree(query.tree, query.columns).count("limit") == 60
-
-
-@pytest.mark.parametrize("depth", [60, 300])
-def test_nested_parentheses(depth: int, bound: Bind) -> None:
-    assert bound("select " + "(" * depth + "a" + ")" * depth + " from t").tree.op.name == "scan"
-
-
-def test_a_chain_of_ctes(bound: Bind) -> None:
-    ctes = ["c0 as (select a from t)", *(f"c{i} as (select * from c{i - 1})" for i in range(1, 200))]
-    assert bound(f"with {', '.join(ctes)} select * from c199").tree.op.name == "scan"
-
-
-@pytest.mark.parametrize("word", ["and", "or"])
-def test_long_conditions(word: str, bound: Bind) -> None:
-    query = bound("select a from t where " + f" {word} ".join(f"a <> {i}" for i in range(2000)))
-    assert query.tree.op.name == "filter"
-
-
-def test_many_joins(bound: Bind) -> None:
-    joins = " ".join(f"join t t{i} on t{i}.a = t{i - 1}.a" for i in range(1, 200))
-    assert bound(f"select count(*) from t t0 {joins}").tree.op.name == "aggregate"
 
 
 @pytest.mark.parametrize("text", ["select {} from t", "select a from t where {} > 1", "select sum({}) from t order by {}"])

@@ -16,7 +16,7 @@ import pytest
 from experiments.bench.experiment import Options
 from experiments.commands.inputs import Inputs
 from experiments.workloads.queries import resolve_sql
-from optimizer.catalog.table import Catalog, Table
+from optimizer.catalog.table import Catalog
 from optimizer.errors import SettingsError
 from optimizer.stats import estimator as estimator_module
 from optimizer.stats import filtered as filtered_module
@@ -239,17 +239,13 @@ def test_one_set_has_one_error_in_every_query_and_process(tpch: Catalog) -> None
 
 
 def test_without_rows_default_estimates_are_perturbed(tpch: Catalog) -> None:
-    described = Catalog("described", [_without_files(table) for table in tpch.tables.values()])
+    described = Catalog("described", [replace(table, files=(), format="") for table in tpch.tables.values()])
     default = rows_of(Session(described).optimize(CHAIN))
     found = perturbed(described, CHAIN, q_error=3)
     assert all(1 / 3 <= found[names] / default[names] <= 3 for names in found if names in default)
     assert any(not isclose(found[names], default[names]) for names in found if names in default)
     with pytest.raises(SettingsError, match="statistics only"):
         Session(described, {"estimator": "true"})
-
-
-def _without_files(table: Table) -> Table:
-    return replace(table, files=(), format="")
 
 
 # -- which estimator ----------------------------------------------------------------------------------------------------------
@@ -262,20 +258,15 @@ def test_what_counts_needs_an_engine(tpch: Catalog, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("pair", "message"),
     [
-        ("histgram", 'did you mean "histogram"'), ("nothing like it", "package.module:Class"), ("a b:C", "cannot be"),
-        ("a:", "cannot be"), (":C", "cannot be"), ("a:C.d", "cannot be"),
+        ("estimator=histgram", 'did you mean "histogram"'), ("estimator=nothing like it", "package.module:Class"),
+        *((f"estimator={value}", "cannot be") for value in ("a b:C", "a:", ":C", "a:C.d")), ("q_error=0.5", "from 1 up"),
     ],
 )  # fmt: skip
-def test_settings_that_name_no_estimator(value: str, message: str) -> None:
+def test_settings_of_estimators_that_cannot_be(pair: str, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        Settings.from_pairs([f"estimator={value}"])
-
-
-def test_errors_below_one_are_no_factors() -> None:
-    with pytest.raises(SettingsError, match="from 1 up"):
-        Settings.from_pairs(["q_error=0.5"])
+        Settings.from_pairs([pair])
 
 
 @pytest.mark.parametrize(
