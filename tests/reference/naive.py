@@ -327,9 +327,11 @@ def matched_rows(
         return [row for i, row in enumerate(left) if i not in left_matched]
     if kind is JoinKind.SINGLE and len(left_matched) < len(matches):
         raise ExecutionError("a scalar subquery returned more than one row")
-    rows = [{**left[i], **right[k]} for i, k in matches]
-    if kind.keeps_left:
-        rows += [{**row, **dict.fromkeys(right_columns)} for i, row in enumerate(left) if i not in left_matched]
+    found: list[list[int]] = [[] for _ in left]
+    for i, k in matches:
+        found[i].append(k)
+    alone = [dict.fromkeys(right_columns)] if kind.keeps_left else []
+    rows = [{**row, **b} for row, its in zip(left, found, strict=True) for b in ([right[k] for k in its] or alone)]
     if kind.keeps_right:
         rows += [{**dict.fromkeys(left_columns), **row} for k, row in enumerate(right) if k not in right_matched]
     return rows

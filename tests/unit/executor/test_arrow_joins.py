@@ -1,9 +1,10 @@
-"""Every join operator and kind against nested loops in Python, on random rows with NULLs, duplicates and empty inputs."""
+"""Every join operator and kind against nested loops in Python, on random rows with NULLs, duplicates and empty inputs; marks and
+single joins too."""
 
 import random
-from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,7 @@ from hand_made_plans import (
     hashed,
     less,
     listed,
+    literal,
     node,
     random_rows,
     same,
@@ -35,31 +37,12 @@ from hand_made_plans import (
 
 from executor.arrow.context import Tuning
 from executor.arrow.key_index import KeyIndex
-from optimizer.algebra import AggregateItem, PlanNode, SortKey, conjunction
-from optimizer.algebra.evaluate import holds
+from optimizer.algebra import AggregateItem, Join, MarkJoin, PlanNode, SingleJoin, SortKey, conjunction
 from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind
 from optimizer.algebra.physical import HashAggregate, HashJoin, MergeJoin, NestedLoopJoin, Sort
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Cast, Predicate, Scalar
-
-
-def joined(
-    kind: JoinKind, left: Sequence[Row], right: Sequence[Row], match, right_ids: Sequence[int], left_ids: Sequence[int]
-) -> list[Row]:
-    result: list[Row] = []
-    met = set()
-    for a in left:
-        matches = [i for i, b in enumerate(right) if match(a, b)]
-        met.update(matches)
-        if kind is JoinKind.SEMI or kind is JoinKind.ANTI:
-            if bool(matches) == (kind is JoinKind.SEMI):
-                result.append(a)
-            continue
-        result += [a | right[i] for i in matches]
-        if not matches and kind.keeps_left:
-            result.append(a | dict.fromkeys(right_ids))
-    if kind.keeps_right:
-        result += [dict.fromkeys(left_ids) | b for i, b in enumerate(right) if i not in met]
-    return result
+from optimizer.errors import ExecutionError
+from tests.reference.naive import joined_rows
 
 
 def counted(tables: TwoTables, join: PlanNode, tuning: Tuning) -> int:
@@ -71,8 +54,14 @@ def counted(tables: TwoTables, join: PlanNode, tuning: Tuning) -> int:
 
 
 def wanted(kind: JoinKind, tables: TwoTables, predicate: Predicate) -> list[Row]:
-    left, right = tables.plans.rows(tables.left), tables.plans.rows(tables.right)
-    return joined(kind, left, right, lambda a, b: holds(predicate, a | b), tables.right_ids, tables.left_ids)
+    sides = [tables.plans.rows(side) for side in (tables.left, tables.right)]
+    return by_loops(kind, predicate, *sides, tables.left_ids, tables.right_ids, tables.mark)
+
+
+def by_loops(kind: JoinKind, predicate: Predicate, left: list[Row], right: list[Row], *ids: Any) -> list[Row]:
+    """`ids`: of the columns on the left and on the right, then of the mark."""
+    others = {JoinKind.MARK: MarkJoin(predicate, ids[-1]), JoinKind.SINGLE: SingleJoin(predicate)}
+    return joined_rows(others.get(kind) or Join(kind, predicate), predicate, left, right, *ids[:2])
 
 
 @pytest.mark.few(5)
@@ -106,7 +95,7 @@ def test_hash_join_on_computed_keys_with_few_output_columns(plans: Plans) -> Non
     match = (equal(total, c),)
     for columns in (1 << 0, 1 << 2, 0b101):
         plan = node(HashJoin(JoinKind.INNER, ((total, c),), ()), left, right, columns=columns)
-        want = joined(JoinKind.INNER, plans.rows(left), plans.rows(right), lambda u, v: holds(match, u | v), [2], [0, 1])
+        want = by_loops(JoinKind.INNER, match, plans.rows(left), plans.rows(right), [0, 1], [2])
         assert bag(plans.run(plan)) == bag(values(want, columns))
 
 
@@ -126,28 +115,16 @@ def test_a_key_that_raises_where_another_conjunct_shelters_it(plans: Plans, bad:
     a, t, b, u = (plans.ref(i) for i in range(4))
     key = Cast(t, I64, False), Cast(u, I64, False)
 
-    def match(x: Row, y: Row) -> bool:
-        return x[0] < y[2] and x[1] is not None and y[3] is not None and int(x[1]) == int(y[3])
-
+    sheltered = (less(a, b), equal(Cast(t, I64, True), Cast(u, I64, True)))
     for kind, build_left, tuning in product((*PLAIN_JOINS, JoinKind.MARK), (False, True), TUNINGS):
-        if kind is JoinKind.MARK:
-            if build_left:
-                continue
-            mark = plans.new(BOOL)
-            known = [
-                [match(x, y) or (None if x[0] < y[2] and None in (x[1], y[3]) else False) for y in plans.rows(right)]
-                for x in plans.rows(left)
-            ]
-            want = [
-                (x[0], True if True in each else None if None in each else False)
-                for x, each in zip(plans.rows(left), known, strict=True)
-            ]
-            plan = node(HashJoin(kind, (key,), (less(a, b),), False, 0, mark), left, right, columns=1 << 0 | 1 << mark)
-        else:
-            columns = 0b0011 if kind.left_only else 0b1111
-            plan = node(HashJoin(kind, (key,), (less(a, b),), build_left), left, right, columns=columns)
-            want = values(joined(kind, plans.rows(left), plans.rows(right), match, [2, 3], [0, 1]), columns)
-        assert bag(plans.run(plan, tuning)) == bag(want), (kind, build_left)
+        marked = kind is JoinKind.MARK
+        if marked and build_left:
+            continue
+        mark = plans.new(BOOL) if marked else None
+        columns = 1 << 0 | 1 << mark if mark is not None else 0b0011 if kind.left_only else 0b1111
+        plan = node(HashJoin(kind, (key,), (less(a, b),), build_left, 0, mark), left, right, columns=columns)
+        want = by_loops(kind, sheltered, plans.rows(left), plans.rows(right), [0, 1], [2, 3], *[mark] * marked)
+        assert bag(plans.run(plan, tuning)) == bag(values(want, columns)), (kind, build_left)
 
 
 @pytest.mark.few(2)
@@ -170,7 +147,7 @@ def test_merge_join(tmp_path: Path, kind: JoinKind, keys: tuple[pa.DataType, ...
         plan = node(op, *sorts, columns=tables.columns(kind), needs=orders, delivers=orders[0])
         left, right = (sort_rows(plans.rows(t), order) for t, order in zip((tables.left, tables.right), orders, strict=True))
         predicate = (*(equal(*pair) for pair in tables.pairs), *residual)
-        want = joined(kind, left, right, lambda u, v, p=predicate: holds(p, u | v), tables.right_ids, tables.left_ids)
+        want = by_loops(kind, predicate, left, right, tables.left_ids, tables.right_ids)
         order = bag if kind.keeps_right else listed
         assert order(plans.run(plan, rng.choice(TUNINGS))) == order(values(want, plan.columns)), (sizes, residual)
 
@@ -222,7 +199,7 @@ def test_merge_join_of_keys_without_nulls_over_many_windows(tmp_path: Path) -> N
             columns=left.columns if kind.left_only else 0b1111,
             needs=((SortKey(0),), (SortKey(2),)),
         )
-        want = joined(kind, plans.rows(left), plans.rows(right), lambda u, v: u[0] == v[2], [2, 3], [0, 1])
+        want = by_loops(kind, (equal(plans.ref(0), plans.ref(2)),), plans.rows(left), plans.rows(right), [0, 1], [2, 3])
         for tuning in TUNINGS:
             assert bag(plans.run(plan, tuning)) == bag(values(want, plan.columns)), kind
 
@@ -278,3 +255,105 @@ def test_text_hashes_that_collide_are_no_matches(monkeypatch: pytest.MonkeyPatch
     index = KeyIndex([pa.array(["a", "b", "b", None])])
     probes = ["b", "a", None, *(f"p{i}" for i in range(5000))]
     assert index.find([pa.array(probes)]).tolist() == [1, 0, -1] + [-1] * 5000
+
+
+# -- marks and single joins -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("types", KEYS, ids=str)
+def test_mark_joins(tmp_path: Path, types: tuple[pa.DataType, ...]) -> None:
+    rng = random.Random(str(types))
+    for sizes, with_extra in product(SIZES, (False, True)):
+        case = TwoTables(tmp_path, rng, types, sizes)
+        predicate = conjunction([*(rng.choice([equal, equal, same])(*pair) for pair in case.pairs), *[case.extra] * with_extra])
+        want = wanted(JoinKind.MARK, case, predicate)
+        for op in (hashed(JoinKind.MARK, case, predicate, case.mark), NestedLoopJoin(JoinKind.MARK, predicate, case.mark)):
+            for columns in (case.left.columns | 1 << case.mark, 1 << case.mark, case.left.columns):
+                for tuning in rng.sample(TUNINGS, 1):
+                    got = case.plans.run(case.plan(op, columns), tuning)
+                    assert listed(got) == listed(values(want, columns)), (sizes, predicate, op.name)
+
+
+def test_mark_joins_without_keys(tmp_path: Path) -> None:
+    rng = random.Random(8)
+    seen = set()
+    for sizes in SIZES:
+        case = TwoTables(tmp_path, rng, (I64,), sizes)
+        a, b = case.pairs[0]
+        null = literal(None, BOOL)
+        for predicate in ((), (case.extra,), (case.extra, Call("<>", (a, b), BOOL)), (null,), (literal(False, BOOL), null)):
+            want = wanted(JoinKind.MARK, case, predicate)
+            columns = case.left.columns | 1 << case.mark
+            plan = case.plan(NestedLoopJoin(JoinKind.MARK, predicate, case.mark), columns)
+            seen |= {row[case.mark] for row in want}
+            for tuning in TUNINGS:
+                assert listed(case.plans.run(plan, tuning)) == listed(values(want, columns)), (sizes, predicate)
+    assert seen == {True, False, None}
+
+
+def test_marks_where_a_condition_beside_the_keys_raises_only_for_rows_that_reach_it(plans: Plans) -> None:
+    left = plans.table([I64, STR], [(1, "5"), (2, "x"), (None, "7")])
+    right = plans.table([I64, I64], [(1, 5), (1, None), (3, 7)])
+    number = Cast(plans.ref(1), I64, False)
+    mark = plans.new(BOOL)
+    op = HashJoin(JoinKind.MARK, ((plans.ref(0), plans.ref(2)),), (equal(number, plans.ref(3)),), False, 0, mark)
+    for tuning in TUNINGS:  # row 2 finds no equal key, so its text is not read
+        assert plans.run(node(op, left, right, columns=1 << mark), tuning) == [(True,), (False,), (None,)]
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("types", KEYS, ids=str)
+def test_single_joins(tmp_path: Path, types: tuple[pa.DataType, ...]) -> None:
+    rng = random.Random(str(types))
+    raised = 0
+    for (sizes, with_extra), round in product(product([*SIZES, (9, 2), (5, 4)], (False, True)), range(3)):
+        case = TwoTables(tmp_path, rng, types, sizes)
+        pairs = [rng.choice([equal, same])(*pair) for pair in case.pairs]
+        predicate = conjunction([*pairs, *([case.extra] if with_extra else [])])
+        columns = case.left.columns | case.right.columns
+        for op in (hashed(JoinKind.SINGLE, case, predicate), NestedLoopJoin(JoinKind.SINGLE, predicate)):
+            plan = case.plan(op, columns)
+            for tuning in rng.sample(TUNINGS, 1):
+                try:
+                    want = wanted(JoinKind.SINGLE, case, predicate)
+                except ExecutionError:
+                    raised += 1
+                    with pytest.raises(ExecutionError, match=f"^{op.name}: More than one row returned by a subquery"):
+                        case.plans.run(plan, tuning)
+                    continue
+                got = case.plans.run(plan, tuning)
+                assert bag(got) == bag(values(want, columns)), (sizes, predicate, round)
+                kept = [row[: len(types) + 1] for row in got]  # every left row once, in order
+                assert listed(kept) == listed(values(case.plans.rows(case.left), case.left.columns))
+    assert raised
+
+
+def test_a_single_join_without_a_predicate(tmp_path: Path) -> None:
+    for count, ok in ((0, True), (1, True), (2, False)):
+        plans = Plans(tmp_path)
+        left, right = plans.table([I64], [(1,), (2,)]), plans.table([I64], [(i,) for i in range(count)])
+        plan = node(NestedLoopJoin(JoinKind.SINGLE, ()), left, right, columns=0b11)
+        if ok:
+            assert plans.run(plan) == [(i, 0 if count else None) for i in (1, 2)]
+        else:
+            with pytest.raises(ExecutionError, match="More than one row"):
+                plans.run(plan)
+
+
+def test_single_joins_raise_when_matches_lie_in_different_portions_of_pairs(plans: Plans) -> None:
+    left, right = plans.table([I64], [(5,)]), plans.table([I64], [(i,) for i in range(30)])
+    match = Call("or", (equal(plans.ref(1), literal(3, I64)), equal(plans.ref(1), literal(27, I64))), BOOL)
+    with pytest.raises(ExecutionError, match="More than one row"):
+        plans.run(node(NestedLoopJoin(JoinKind.SINGLE, (match,)), left, right, columns=0b11))
+
+
+def test_null_safe_keys_of_an_index() -> None:
+    index = KeyIndex([pa.array(["a", None, "b", None]), pa.array([1, 2, None, 2])], 0b11)
+    probe = [pa.array(["a", None, "b", None, "b", None]), pa.array([1, 2, None, None, 2, 2])]
+    assert index.find(probe).tolist() == [0, 1, 2, -1, -1, 1] and index.counts.tolist() == [1, 2, 1]
+    half = KeyIndex([pa.array(["a", None, "b"]), pa.array([1, 2, None])], 0b01)
+    assert half.find(probe).tolist() == [0, 1, -1, -1, -1, 1]
+    without = KeyIndex([pa.array([1, 2, 3])], 1)  # no NULL to find
+    assert without.find([pa.array([2, None])]).tolist() == [1, -1]
+    assert KeyIndex([pa.nulls(3)], 1).find([pa.nulls(2)]).tolist() == [0, 0]
