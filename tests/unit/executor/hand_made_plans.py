@@ -15,7 +15,6 @@ from executor.arrow.counters import Counters
 from executor.arrow.run import execute_table
 from optimizer.algebra import HashJoin, JoinKind, LogicalProps, PhysicalOperator, PlanNode, Scan, ScanColumn, TableScan
 from optimizer.algebra.columns import Columns, ColumnSet, column_ids, column_set
-from optimizer.algebra.evaluate_order import compare_values
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.traits import ANY, Alternative, Collation, TraitSet
 from optimizer.rules.join_keys import split_keys
@@ -111,25 +110,6 @@ def bag(rows: Iterable[Iterable[Any]]) -> list[str]:
 
 def listed(rows: Iterable[Iterable[Any]]) -> list[str]:
     return list(map(shown, rows))
-
-
-def sort_rows(rows: Iterable[Row], order: Collation) -> list[Row]:
-    """A stable sort by a collation, in plain Python."""
-    from functools import cmp_to_key
-
-    def compare(a: Row, b: Row) -> int:
-        for key in order:
-            x, y = a[key.column], b[key.column]
-            if x is None and y is None:
-                continue
-            if x is None or y is None:
-                return -1 if (x is None) == key.nulls_first else 1
-            result = compare_values(x, y)
-            if result:
-                return -result if key.descending else result
-        return 0
-
-    return sorted(rows, key=cmp_to_key(compare))
 
 
 def random_value(rng: random.Random, type: pa.DataType, spread: int = 5) -> Any:

@@ -25,7 +25,6 @@ from hand_made_plans import (
     literal,
     node,
     random_rows,
-    sort_rows,
     values,
 )
 
@@ -34,7 +33,7 @@ from optimizer.algebra import AggregateCall, AggregateItem, Call, Cast, Scalar, 
 from optimizer.algebra.evaluate_order import group_key
 from optimizer.algebra.physical import ConstantRows, HashAggregate, HashSetOp, LimitRows, Sort, StreamingAggregate, TopK, UnionAll
 from optimizer.errors import ExecutionError
-from tests.reference.naive import aggregate_value
+from tests.reference.naive import aggregate_value, sort_rows
 
 SIZES = (0, 1, 12, 60)
 

@@ -31,7 +31,6 @@ from hand_made_plans import (
     node,
     random_rows,
     same,
-    sort_rows,
     values,
 )
 
@@ -42,7 +41,7 @@ from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind
 from optimizer.algebra.physical import HashAggregate, HashJoin, MergeJoin, NestedLoopJoin, Sort
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Cast, Predicate, Scalar
 from optimizer.errors import ExecutionError
-from tests.reference.naive import joined_rows
+from tests.reference.naive import joined_rows, sort_rows
 
 
 def counted(tables: TwoTables, join: PlanNode, tuning: Tuning) -> int:

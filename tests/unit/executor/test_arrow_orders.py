@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hand_made_plans import DATE, DEC, F64, I64, STR, TUNINGS, Plans, listed, node, random_rows, shown, sort_rows, values
+from hand_made_plans import DATE, DEC, F64, I64, STR, TUNINGS, Plans, listed, node, random_rows, shown, values
 
 from executor.arrow.context import Tuning
 from executor.arrow.counters import Counters
@@ -13,6 +13,7 @@ from executor.arrow.run import execute
 from optimizer.algebra import AggregateCall, AggregateItem, Cast, SortKey, column_set
 from optimizer.algebra.evaluate_order import group_key
 from optimizer.algebra.physical import LimitRows, MergeUnion, PartialSort, Sort, StreamingAggregate
+from tests.reference.naive import sort_rows
 
 SIZES = (0, 1, 12, 60)
 TYPES = [I64, F64, STR, DEC, pa.bool_(), DATE]
