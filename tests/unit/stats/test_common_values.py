@@ -12,13 +12,18 @@ from optimizer.stats.relation import ColumnFigures, frequent_values
 from optimizer.stats.selectivity import GUESS_LIKE, GUESS_PREFIX, selectivity
 
 TEXT = ColumnRef(0, pa.string())
-NUMBER = ColumnRef(1, pa.int32())
+NUMBER, REAL = ColumnRef(1, pa.int32()), ColumnRef(3, pa.float64())
 # of the values that are not NULL half are [us], a fifth [gb]; the other 0.3 are 30 values
 FIGURES = {
     0: ColumnFigures(32, 0.1, frequent={"[us]": 0.5, "[gb]": 0.2}),
     1: ColumnFigures(6, 0.0, 1, 7, frequent={7: 0.6, 1: 0.25}),
     2: ColumnFigures(18),
+    3: ColumnFigures(4, 0.0, 1.0, 3.0, frequent={math.nan: 0.4, 1.0: 0.3, 3.0: 0.3}),
+    4: ColumnFigures(4),
+    5: ColumnFigures(3, frequent={"a": 0.1, "b": 0.1}),
 }
+# NaN is above all numbers
+OF_NAN = (("=", math.nan, 0.4), ("=", 1.0, 0.3), ("<>", math.nan, 0.6), (">", 3.0, 0.4), (">=", 3.0, 0.7), ("<", 3.0, 0.3))
 
 
 def text(value: str | None) -> Literal:
@@ -47,10 +52,17 @@ def like(pattern: str, column: Scalar = TEXT) -> Scalar:
         (compare("=", NUMBER, Literal(9, pa.int32())), 0.0),
         (compare("=", ColumnRef(2, pa.string()), text("x")), 1 / 18),
         (like("%x%", ColumnRef(2, pa.string())), 0.1),
+        *((compare(function, REAL, Literal(value, pa.float64())), share) for function, value, share in OF_NAN),
+        *((like(pattern, ColumnRef(4, pa.string())), 0.25) for pattern in ("%x%", "x%")),  # one value at least of a few
+        (compare("=", ColumnRef(5, pa.string()), text("c")), 0.1),  # no more than the common ones have
     ],
 )
 def test_shares(condition: Scalar, expected: float) -> None:
     assert selectivity(condition, FIGURES) == pytest.approx(expected)
+
+
+def test_a_pattern_that_may_raise_is_not_tried() -> None:
+    assert 0 < selectivity(Call("like", (TEXT, text("100!"), text("!")), BOOL), FIGURES) < 1
 
 
 @pytest.mark.parametrize(
@@ -62,29 +74,6 @@ def test_conditions_that_are_columns(frequent: dict[bool, float], true: float, f
     column, figures = ColumnRef(0, BOOL), {0: ColumnFigures(2, 0.2, frequent=frequent)}
     assert selectivity(column, figures) == pytest.approx(true)
     assert selectivity(Call("not", (column,), BOOL), figures) == pytest.approx(false)
-
-
-def test_nan_is_a_value_above_all_numbers() -> None:
-    figures = {0: ColumnFigures(4, 0.0, 1.0, 3.0, frequent={math.nan: 0.4, 1.0: 0.3, 3.0: 0.3})}
-    column = ColumnRef(0, pa.float64())
-    shares = [("=", math.nan, 0.4), ("=", 1.0, 0.3), ("<>", math.nan, 0.6), (">", 3.0, 0.4), (">=", 3.0, 0.7), ("<", 3.0, 0.3)]
-    for function, value, share in shares:
-        assert selectivity(compare(function, column, Literal(value, pa.float64())), figures) == pytest.approx(share)
-
-
-def test_like_finds_one_value_at_least_where_there_are_few() -> None:
-    few = {0: ColumnFigures(4)}
-    assert selectivity(like("%x%"), few) == selectivity(like("x%"), few) == 0.25
-
-
-def test_a_pattern_that_may_raise_is_not_tried() -> None:
-    escaped = Call("like", (TEXT, text("100!"), text("!")), BOOL)
-    assert 0 < selectivity(escaped, FIGURES) < 1
-
-
-def test_a_value_that_is_not_common_is_rarer_than_those_that_are() -> None:
-    figures = {0: ColumnFigures(3, frequent={"a": 0.1, "b": 0.1})}
-    assert selectivity(compare("=", TEXT, text("c")), figures) == pytest.approx(0.1)
 
 
 def test_shares_of_rows_become_shares_of_values() -> None:

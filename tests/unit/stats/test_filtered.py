@@ -1,5 +1,7 @@
 """What a filter leaves of a column's figures."""
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -21,22 +23,21 @@ def number(value: int) -> Literal:
     return Literal(value, INT)
 
 
-def test_an_equality_leaves_one_value() -> None:
-    after = filtered_figures((compare("=", X, number(7)),), figures())[0]
-    assert (after.ndv, after.null_fraction, after.low, after.high) == (1.0, 0.0, 7.0, 7.0)
-
-
-def test_a_range_leaves_its_share_of_the_values() -> None:
-    after = filtered_figures((compare("<=", X, number(50)), compare(">", X, number(40))), figures())[0]
-    assert after.ndv == pytest.approx(10.0)
-    assert (after.low, after.high, after.null_fraction) == (40.0, 50.0, 0.0)
-
-
-def test_a_list_leaves_its_values_and_their_shares() -> None:
-    items: tuple[Scalar, ...] = (Literal("a", TEXT), Literal("b", TEXT))
-    after = filtered_figures((InList(S, items),), figures())[1]
-    assert after.ndv == 2.0
-    assert after.frequent == pytest.approx({"a": 2 / 3, "b": 1 / 3})
+@pytest.mark.parametrize(
+    ("conjuncts", "column", "left"),
+    [
+        ((compare("=", X, number(7)),), 0, {"ndv": 1.0, "null_fraction": 0.0, "low": 7.0, "high": 7.0}),
+        (
+            (compare("<=", X, number(50)), compare(">", X, number(40))), 0,
+            {"ndv": 10.0, "null_fraction": 0.0, "low": 40.0, "high": 50.0},
+        ),
+        ((InList(S, (Literal("a", TEXT), Literal("b", TEXT))),), 1, {"ndv": 2.0, "frequent": {"a": 2 / 3, "b": 1 / 3}}),
+    ],
+    ids=["an equality", "a range", "a list"],
+)  # fmt: skip
+def test_what_is_left(conjuncts: tuple[Scalar, ...], column: int, left: dict[str, Any]) -> None:
+    after = filtered_figures(conjuncts, figures())[column]
+    assert all(getattr(after, name) == pytest.approx(value) for name, value in left.items())
 
 
 def test_several_columns_change_nothing_but_that_they_are_not_null() -> None:
