@@ -42,7 +42,6 @@ ANY_WAY = variants()
 
 
 def twice(query: Query, form: str) -> Query:
-    """A query that reads the query twice."""
     sql = form.format(query.unlimited)
     return Query(sql, sql, raising=query.raising)
 

@@ -15,7 +15,6 @@ JOIN = "select p.name, count(*) as n from people p join sales s on p.id = s.pers
 
 @pytest.fixture
 def trace(planscope, shop, tmp_path):
-    """A written trace."""
     path = tmp_path / "a.jsonl"
     assert planscope("trace", JOIN, "-d", str(shop), "-o", str(path), "-q").code == 0
     return str(path)

@@ -119,7 +119,6 @@ def assert_same_bag(expected: Sequence[Row], actual: Sequence[Row]) -> None:
 
 
 def assert_same_list(expected: Sequence[Row], actual: Sequence[Row]) -> None:
-    """The same rows in the same order."""
     assert_same_bag(expected, actual)
     for i, (a, b) in enumerate(zip(expected, actual, strict=True)):
         assert same_row(a, b), f"the same rows in another order: row {i} should be {show(a)}, is {show(b)}"

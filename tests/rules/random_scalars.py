@@ -225,7 +225,6 @@ class RandomScalars:
 
 
 def type_value(type: DataType, number: int) -> Any:
-    """A small number as a value of a numeric type."""
     if pa.types.is_decimal(type):
         return Decimal(number).quantize(Decimal(1).scaleb(-type.scale))
     return float(number) if pa.types.is_floating(type) else number

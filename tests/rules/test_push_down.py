@@ -142,7 +142,6 @@ def test_what_a_rule_spares_does_not_come_to_apply() -> None:
 
 
 def places(root: Tree, rule: RewriteRule) -> list[Tree]:
-    """Where the rule is asked."""
     return [tree for tree in postorder(root) if isinstance(tree, Tree) and fits(tree, rule.pattern)]
 
 

@@ -33,8 +33,7 @@ from hand_made_plans import (
 from executor.arrow.context import Tuning
 from executor.arrow.counters import Counters
 from executor.arrow.run import execute
-from optimizer.algebra import AggregateItem, Filter, LogicalOperator, ProjectItem, Scan, SetOp, SetOpKind, column_ids
-from optimizer.algebra.kinds import JoinKind
+from optimizer.algebra import AggregateItem, Filter, JoinKind, LogicalOperator, ProjectItem, Scan, SetOp, SetOpKind, column_ids
 from optimizer.algebra.logical_joins import Apply, MarkJoin
 from optimizer.algebra.physical import (
     FilterRows,

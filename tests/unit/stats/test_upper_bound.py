@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from experiments.duckdb_estimates import FlatQuery
 from experiments.sub_plans import JOINS_ALONE, SubPlans
-from optimizer.algebra import Tree
 from optimizer.algebra.ctes import with_spools
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.spools import Spool, With
@@ -23,9 +22,9 @@ from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.errors import InternalError, PlanscopeError
 from optimizer.memo.memo import Memo
-from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.settings import DEFAULTS, Settings
 from optimizer.stats.upper_bound import whole
+from planscope import OptimizedQuery, Optimizer, Tree
 from tests.conftest import quick_and_slow
 from tests.differential.correlated.engines import Engines, engines_over
 from tests.differential.correlated.generator import correlated_queries
