@@ -200,14 +200,6 @@ def _divide_integers(e: Expressions, depth: int) -> Expr:
     return Expr(f"({a.text} {e.dice.pick(('%', '//'))} {b.text})", INT, a.bound)
 
 
-def _integer_cast(e: Expressions, depth: int) -> Expr:
-    return _one(e, "CAST({} AS BIGINT)", e.dice.pick((DEC, BOOL, INT)), depth, INT, None, 0)._replace(bound=LARGEST)
-
-
-def _days_between(e: Expressions, depth: int) -> Expr:
-    return Expr(f"({e.of(DATE, depth).text} - {e.of(DATE, depth).text})", INT, 40000)
-
-
 def _date_part(e: Expressions, depth: int) -> Expr:
     part = e.dice.pick(("year", "month", "day", "quarter", "week", "dayofweek", "dayofyear"))
     return Expr(f"EXTRACT({part} FROM {e.of(DATE, depth).text})", INT, 3000)
@@ -225,10 +217,6 @@ def _division(e: Expressions, depth: int) -> Expr:
     return Expr(f"({a.text} / {b.text})", DBL, LARGEST)
 
 
-def _concatenation(e: Expressions, depth: int) -> Expr:
-    return Expr(f"({e.of(STR, depth).text} || {e.of(STR, depth).text})", STR)
-
-
 def _substring(e: Expressions, depth: int) -> Expr:
     text, start = e.of(STR, depth).text, e.dice.pick((1, 2, 3, -1, -2, 0))
     if e.dice.chance(30):
@@ -236,10 +224,6 @@ def _substring(e: Expressions, depth: int) -> Expr:
     length = e.dice.number(0, 3)
     form = e.dice.pick(("SUBSTRING({}, {}, {})", "SUBSTRING({} FROM {} FOR {})"))
     return Expr(form.format(text, start, length), STR)
-
-
-def _to_text(e: Expressions, depth: int) -> Expr:
-    return _one(e, "CAST({} AS VARCHAR)", e.dice.pick((INT, DATE, BOOL, STR)), depth, STR, 0, 0)
 
 
 def _move_date(e: Expressions, depth: int) -> Expr:
@@ -262,14 +246,6 @@ def _comparison(e: Expressions, depth: int) -> Expr:
 
 def _connective(e: Expressions, depth: int) -> Expr:
     return Expr(f"({e.predicate(depth)} {e.dice.pick(('AND', 'OR'))} {e.predicate(depth)})", BOOL)
-
-
-def _negation(e: Expressions, depth: int) -> Expr:
-    return Expr(f"(NOT {e.predicate(depth)})", BOOL)
-
-
-def _null_test(e: Expressions, depth: int) -> Expr:
-    return Expr(f"({e.any(depth).text} {e.dice.pick(('IS NULL', 'IS NOT NULL'))})", BOOL)
 
 
 def _distinct_test(e: Expressions, depth: int) -> Expr:
@@ -312,10 +288,6 @@ def _like(e: Expressions, depth: int) -> Expr:
     return Expr(f"({e.of(STR, depth).text} {word} {pattern})", BOOL)
 
 
-def _truth_test(e: Expressions, depth: int) -> Expr:
-    return Expr(f"({e.predicate(depth)} {e.dice.pick(('IS TRUE', 'IS NOT TRUE', 'IS FALSE', 'IS NOT FALSE'))})", BOOL)
-
-
 _MAKERS: dict[str, tuple[Callable[[Expressions, int], Expr], ...]] = {
     INT: (
         _adder(INT),
@@ -331,8 +303,8 @@ _MAKERS: dict[str, tuple[Callable[[Expressions, int], Expr], ...]] = {
         lambda e, d: _one(e, "UNICODE({})", STR, d, INT, 1e6),
         lambda e, d: _one(e, "BIT_LENGTH({})", STR, d, INT, 1000),
         lambda e, d: _one(e, "DATE_DIFF('month', {}, DATE '2020-06-15')", DATE, d, INT, 30000),
-        _integer_cast,
-        _days_between,
+        lambda e, d: _one(e, "CAST({} AS BIGINT)", e.dice.pick((DEC, BOOL, INT)), d, INT, LARGEST, 0),
+        lambda e, d: Expr(f"({e.of(DATE, d).text} - {e.of(DATE, d).text})", INT, 40000),
         _date_part,
     ),
     DEC: (
@@ -354,10 +326,10 @@ _MAKERS: dict[str, tuple[Callable[[Expressions, int], Expr], ...]] = {
         lambda e, d: _one(e, "SQRT(CAST(ABS({}) AS DOUBLE))", INT, d, DBL),
     ),
     STR: (
-        _concatenation,
+        lambda e, d: Expr(f"({e.of(STR, d).text} || {e.of(STR, d).text})", STR),
         _chooser(STR),
         _substring,
-        _to_text,
+        lambda e, d: _one(e, "CAST({} AS VARCHAR)", e.dice.pick((INT, DATE, BOOL, STR)), d, STR, 0, 0),
         *_each(STR, STR, "UPPER({})", "LOWER({})", "TRIM({})", "REPLACE({}, 'a', 'xy')", "REVERSE({})", "LPAD({}, 3, 'é')"),
         *_each(STR, STR, "SPLIT_PART({}, 'b', 1)", "RPAD({}, 2, 'x')"),
         lambda e, d: _one(e, e.dice.pick(("LEFT({}, 1)", "RIGHT({}, 2)", "LEFT({}, -1)")), STR, d, STR),
@@ -379,14 +351,14 @@ _MAKERS: dict[str, tuple[Callable[[Expressions, int], Expr], ...]] = {
         _comparison,
         _connective,
         _connective,
-        _negation,
-        _null_test,
+        lambda e, d: Expr(f"(NOT {e.predicate(d)})", BOOL),
+        lambda e, d: Expr(f"({e.any(d).text} {e.dice.pick(('IS NULL', 'IS NOT NULL'))})", BOOL),
         _between,
         _in_list,
         _text_comparison,
         _like,
         _distinct_test,
-        _truth_test,
+        lambda e, d: Expr(f"({e.predicate(d)} {e.dice.pick(('IS TRUE', 'IS NOT TRUE', 'IS FALSE', 'IS NOT FALSE'))})", BOOL),
         lambda e, d: _one(e, "STARTS_WITH({}, 'a')", STR, d, BOOL),
         lambda e, d: _one(e, e.dice.pick(("ENDS_WITH({}, 'b')", "CONTAINS({}, 'b')")), STR, d, BOOL),
         lambda e, d: _one(e, e.dice.pick(("ISNAN({})", "ISFINITE({})", "ISINF({})")), DBL, d, BOOL),
