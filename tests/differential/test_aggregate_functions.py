@@ -153,16 +153,12 @@ def test_in_correlated_subqueries(check: Check, method: str) -> None:
 
 @pytest.mark.parametrize("call", REFUSED_VALUES)
 def test_no_number_for_a_result(check: Check, call: str) -> None:
-    with pytest.raises(duckdb.OutOfRangeException):
-        _connected().sql(f"SELECT {call} FROM e").fetchall()
-    with pytest.raises(ExecutionError, match="is out of range"):
-        check(f"SELECT {call} FROM e")
-
-
-def _connected() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.register("e", TABLE)
-    return connection
+    with pytest.raises(duckdb.OutOfRangeException):
+        connection.sql(f"SELECT {call} FROM e").fetchall()
+    with pytest.raises(ExecutionError, match="is out of range"):
+        check(f"SELECT {call} FROM e")
 
 
 def test_every_function_is_called() -> None:

@@ -18,14 +18,9 @@ def equal(left: int, right: int) -> tuple:
     return (compare("=", ColumnRef(left, BIG), ColumnRef(right, BIG)),)
 
 
-def shapes_of(*trees: Tree) -> list[int]:
-    shapes = Shapes()
-    return [shapes.of(tree) for tree in trees]
-
-
 def same(one: Tree, other: Tree) -> bool:
-    first, second = shapes_of(one, other)
-    return first == second
+    shapes = Shapes()
+    return shapes.of(one) == shapes.of(other)
 
 
 def test_columns_are_called_by_their_places() -> None:

@@ -124,10 +124,6 @@ left join (select o_custkey k, max(o_totalprice) m from orders group by 1) b on 
 LAST_LINES = "{} from (select l_orderkey, max(l_linenumber) last from lineitem group by 1)"
 
 
-def rows_of(catalog: Catalog, sql: str) -> float:
-    return Optimizer(catalog).optimize(sql).rows
-
-
 @pytest.mark.parametrize(
     ("sql", "low", "high"),
     [
@@ -159,7 +155,7 @@ def rows_of(catalog: Catalog, sql: str) -> float:
     ],
 )
 def test_estimates_on_tpch(tpch: Catalog, sql: str, low: float, high: float) -> None:
-    assert low <= rows_of(tpch, sql) <= high
+    assert low <= Optimizer(tpch).optimize(sql).rows <= high
 
 
 def test_estimates_do_not_depend_on_the_order_of_the_text(tpch: Catalog) -> None:

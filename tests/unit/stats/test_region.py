@@ -106,10 +106,6 @@ def test_an_equality_with_another_relation_than_the_keys_is_no_copy() -> None:
     assert rows.rows(0b111) == pytest.approx(1_000 * 50 / 25)
 
 
-def _group(number: int, stats: RelationStats) -> Group:
-    return Group(number, LogicalProps(column_set(stats.columns)), stats, 0.0, ())
-
-
 @pytest.mark.parametrize("alike", [None, 2, 4])
 def test_a_leaf_that_is_a_join_and_hides_columns_is_estimated_with_its_region(alike: int | None) -> None:
     """Set by set and all at once, as what the estimator says of their join graphs. `alike`: what the first or the second hides
@@ -119,7 +115,8 @@ def test_a_leaf_that_is_a_join_and_hides_columns_is_estimated_with_its_region(al
     narrowed = RelationStats(300.0, {3: ColumnFigures(100)}, None, (), (table(300, {3: 100, 4: 7}),), (), True)
     other = table(20, {5: 8} if alike is None else {alike: 20, 5: 8})
     assert matched.hides and set(matched.columns) == {0, 1}
-    groups = [_group(number, stats) for number, stats in enumerate((matched, narrowed, other))]
+    leaves = enumerate((matched, narrowed, other))
+    groups = [Group(number, LogicalProps(column_set(stats.columns)), stats, 0.0, ()) for number, stats in leaves]
     predicate = conjunction((equal(0, 3), equal(1, 5)))
     region = inner_region(tuple(group.props.columns for group in groups), predicate, False)
     estimator = Estimator(Catalog("none", ()), Columns())
