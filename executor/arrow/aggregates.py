@@ -81,11 +81,7 @@ class Aggregation:
     """
 
     def __init__(
-        self,
-        keys: Sequence[ColumnId],
-        items: Iterable[AggregateItem],
-        output: pa.Schema,
-        coarser: bool = False,
+        self, keys: Sequence[ColumnId], items: Iterable[AggregateItem], output: pa.Schema, coarser: bool = False
     ) -> None:
         self._keys = [column_name(key) for key in keys]
         self._output = output

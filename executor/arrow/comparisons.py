@@ -19,14 +19,7 @@ from executor.arrow.intervals import comparable
 from executor.arrow.selection import mask_of
 from optimizer.algebra.columns import DataType
 
-KERNELS = {
-    "=": pc.equal,
-    "<>": pc.not_equal,
-    "<": pc.less,
-    "<=": pc.less_equal,
-    ">": pc.greater,
-    ">=": pc.greater_equal,
-}
+KERNELS = {"=": pc.equal, "<>": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal}
 _OF_WORDS: dict[str, np.ufunc] = {
     "=": np.equal,
     "<>": np.not_equal,

@@ -239,9 +239,7 @@ def _second_match() -> ExecutionError:
     return ExecutionError("More than one row returned by a subquery used as an expression: it can only return a single row")
 
 
-def _compile_residual(
-    residual: Predicate,
-) -> Callable[[pa.RecordBatch, pa.RecordBatch, np.ndarray, np.ndarray], np.ndarray]:
+def _compile_residual(residual: Predicate) -> Callable[[pa.RecordBatch, pa.RecordBatch, np.ndarray, np.ndarray], np.ndarray]:
     """Which pairs satisfy the residual condition."""
     columns = predicate_columns(residual)
     test = compile_predicate(residual)

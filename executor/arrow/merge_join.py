@@ -66,10 +66,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
 
 
 def _window(
-    matcher: Matcher,
-    order: Collation,
-    left: tuple[pa.RecordBatch, list[pa.Array]],
-    right: tuple[pa.RecordBatch, list[pa.Array]],
+    matcher: Matcher, order: Collation, left: tuple[pa.RecordBatch, list[pa.Array]], right: tuple[pa.RecordBatch, list[pa.Array]]
 ) -> Batches:
     (outer, outer_keys), (inner, inner_keys) = left, right
     over = matcher.over(inner)

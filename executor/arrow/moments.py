@@ -40,11 +40,7 @@ def merge(columns: Columns, offsets: np.ndarray) -> Columns:
     with np.errstate(all="ignore"):
         total, merged = _means(n, mean, starts, segment)
         d = _distance(n, mean, merged, segment)
-        sums = (
-            m2 + n * d * d,
-            m3 + 3 * d * m2 + n * d * d * d,
-            m4 + 4 * d * m3 + 6 * d * d * m2 + n * d * d * d * d,
-        )
+        sums = (m2 + n * d * d, m3 + 3 * d * m2 + n * d * d * d, m4 + 4 * d * m3 + 6 * d * d * m2 + n * d * d * d * d)
         return [pa.array(total), pa.array(merged), *(pa.array(_added(each, starts)) for each in sums)]
 
 

@@ -13,14 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from optimizer.algebra.evaluate_dates import (
-    MICROSECONDS,
-    MONTHS,
-    as_timestamp,
-    date_add,
-    microseconds_between,
-    months_since,
-)
+from optimizer.algebra.evaluate_dates import MICROSECONDS, MONTHS, as_timestamp, date_add, microseconds_between, months_since
 from optimizer.algebra.evaluate_numbers import ROUNDING, fit, logarithm
 from optimizer.errors import ExecutionError
 

@@ -149,12 +149,7 @@ _FORMS = (
 # those that are called by name
 _CALLED = (
     Function(
-        "regexp_matches",
-        "whether a part of the text matches",
-        ("text", "regex", "options?"),
-        BOOLEAN,
-        regex.matches,
-        raises=True,
+        "regexp_matches", "whether a part of the text matches", ("text", "regex", "options?"), BOOLEAN, regex.matches, raises=True
     ),
     Function(
         "regexp_full_match",

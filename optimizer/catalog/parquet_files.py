@@ -22,10 +22,7 @@ from optimizer.errors import CatalogError
 
 def parquet_facts(path: Path) -> FileFacts:
     """Raises CatalogError when the file is cut off, damaged, not Parquet or not readable."""
-    with (
-        reading(path, "a Parquet file", "write it again"),
-        pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file,
-    ):
+    with reading(path, "a Parquet file", "write it again"), pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
         return _facts(path, file.metadata, file.schema_arrow)
 
 

@@ -65,9 +65,4 @@ def _nullif(binder: ExpressionBinder, node: Any) -> Scalar:
     return Case(((equal, Literal(None, value.type)),), value, value.type)
 
 
-HANDLERS = {
-    exp.Case: _case,
-    exp.If: _if,
-    **dict.fromkeys((exp.Coalesce, exp.Greatest, exp.Least), _one_of),
-    exp.Nullif: _nullif,
-}
+HANDLERS = {exp.Case: _case, exp.If: _if, **dict.fromkeys((exp.Coalesce, exp.Greatest, exp.Least), _one_of), exp.Nullif: _nullif}

@@ -242,10 +242,7 @@ _FORMS: dict[Any, tuple[str, str | None]] = {
         "such an unnest",
         "unnest of string_split(x, ',') or of a series of constants may stand in FROM, or once in SELECT",
     ),
-    exp.Split: (
-        "a list value",
-        "unnest(string_split(x, ',')) gives a row for each part, split_part(x, ',', 1) the first",
-    ),
+    exp.Split: ("a list value", "unnest(string_split(x, ',')) gives a row for each part, split_part(x, ',', 1) the first"),
     exp.Star: ("* inside an expression", "use count(*), or * as an item of its own in SELECT"),
     exp.Order: ("ORDER BY inside a call", None),
     exp.IgnoreNulls: ("IGNORE NULLS without OVER", "any_value(x) is the first x that is not NULL; or use FILTER"),

@@ -211,10 +211,7 @@ def _without_over(binder: ExpressionBinder, node: Any) -> Scalar:
     raise binder.source.error(f"{binder.source.function_name(node)} is a window function: it needs OVER (...)", node)
 
 
-HANDLERS: dict[Any, Callable[[ExpressionBinder, Any], Scalar]] = {
-    exp.Window: _window,
-    **dict.fromkeys(_FUNCTIONS, _without_over),
-}
+HANDLERS: dict[Any, Callable[[ExpressionBinder, Any], Scalar]] = {exp.Window: _window, **dict.fromkeys(_FUNCTIONS, _without_over)}
 
 
 # -- placing --------------------------------------------------------------------------------------------------------------

@@ -25,16 +25,7 @@ from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
 from optimizer.algebra.props import united
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Predicate, Scalar
 from optimizer.stats.bounds import Bounds
-from optimizer.stats.degrees import (
-    Steps,
-    Weights,
-    combined_weights,
-    most,
-    multiplied,
-    total,
-    weighted,
-    weights_of,
-)
+from optimizer.stats.degrees import Steps, Weights, combined_weights, most, multiplied, total, weighted, weights_of
 
 MOST_ROOTS = 6  # first relations that are tried
 

@@ -31,12 +31,7 @@ MANY_CLASSES = 24  # equality classes beyond which a set looks up the ones it ho
 class RegionRows:
     """`leaves[i]` is relation i, bit i of a set. `rows(s)`: estimated rows of the join of the relations in `s`."""
 
-    def __init__(
-        self,
-        leaves: Sequence[RelationStats],
-        predicate: Predicate,
-        combine: Combine = back_off,
-    ) -> None:
+    def __init__(self, leaves: Sequence[RelationStats], predicate: Predicate, combine: Combine = back_off) -> None:
         """`combine`: what becomes of several factors on one relation."""
         self.leaves, self._combine = leaves, combine
         home = {column: i for i, leaf in enumerate(leaves) for column in leaf.columns}

@@ -9,16 +9,7 @@ from optimizer.algebra.columns import ColumnSet, column_ids, column_set
 from optimizer.algebra.logical import Label, Limit
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.traits import (
-    ANY,
-    Alternative,
-    Collation,
-    TraitSet,
-    group_order,
-    reduce_collation,
-    satisfies,
-    spelled,
-)
+from optimizer.algebra.traits import ANY, Alternative, Collation, TraitSet, group_order, reduce_collation, satisfies, spelled
 
 
 class _ByOrder(PhysicalOperator):

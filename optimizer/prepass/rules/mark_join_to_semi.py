@@ -33,10 +33,7 @@ class MarkJoinToSemi(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
-            case Tree(
-                Filter(predicate),
-                (Tree(AnyJoin(predicate=on, mark=int() as mark), (left, right)) as marked,),
-            ):
+            case Tree(Filter(predicate), (Tree(AnyJoin(predicate=on, mark=int() as mark), (left, right)) as marked,)):
                 asked = ColumnRef(mark, BOOL)
                 denied = Call("not", (asked,), BOOL)
                 if asked in predicate:

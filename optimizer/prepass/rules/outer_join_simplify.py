@@ -31,12 +31,7 @@ from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
-_KIND = {
-    (True, True): JoinKind.FULL,
-    (True, False): JoinKind.LEFT,
-    (False, True): JoinKind.RIGHT,
-    (False, False): JoinKind.INNER,
-}
+_KIND = {(True, True): JoinKind.FULL, (True, False): JoinKind.LEFT, (False, True): JoinKind.RIGHT, (False, False): JoinKind.INNER}
 
 
 class OuterJoinSimplify(RewriteRule):

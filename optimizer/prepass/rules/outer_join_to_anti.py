@@ -31,8 +31,7 @@ class OuterJoinToAnti(RewriteRule):
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
             case Tree(
-                Filter(predicate),
-                (Tree(Join(JoinKind.LEFT, on), (kept, other)) | Tree(Join(JoinKind.RIGHT, on), (other, kept)),),
+                Filter(predicate), (Tree(Join(JoinKind.LEFT, on), (kept, other)) | Tree(Join(JoinKind.RIGHT, on), (other, kept)),)
             ) if not any(s.volatile for s in on):
                 telling = other.columns & (other.props.not_null | null_rejected(on))
                 rest = [s for s in predicate if not says_null(s, telling)]
