@@ -57,35 +57,8 @@ from executor.arrow.memory import keep_freed_memory
 from executor.arrow.pipeline import Stage, Work, begun, run_stages
 from executor.arrow.runtime_filters import RuntimeFilters, Test, filtered
 from executor.arrow.watch import Watch, watched
+from optimizer.algebra import physical
 from optimizer.algebra.columns import Columns, column_ids
-from optimizer.algebra.physical import (
-    ConstantRows,
-    FillSpool,
-    FilterRows,
-    HashAggregate,
-    HashGroupingSets,
-    HashJoin,
-    HashSetOp,
-    LimitRows,
-    LookupRows,
-    MergeJoin,
-    MergeUnion,
-    NestedApply,
-    NestedLoopJoin,
-    PartialSort,
-    PhysicalOperator,
-    ProjectRows,
-    RangeLookup,
-    ReadSpool,
-    Recurse,
-    Sort,
-    StreamingAggregate,
-    TableScan,
-    TopK,
-    UnionAll,
-    WindowRows,
-    WithSpools,
-)
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.types import is_string
 from optimizer.errors import CatalogError, ExecutionError
@@ -93,35 +66,35 @@ from optimizer.errors import CatalogError, ExecutionError
 MakeBatches = Callable[[PlanNode, Context], Batches]
 MakeStage = Callable[[PlanNode, Context], Stage]
 
-SOURCES: dict[type[PhysicalOperator], MakeBatches] = {
-    ConstantRows: constant_rows.produce,
-    FillSpool: spools.produce_fill,
-    HashAggregate: hash_aggregate.produce,
-    HashGroupingSets: hash_grouping_sets.produce,
-    HashSetOp: hash_set_op.produce,
+SOURCES: dict[type[physical.PhysicalOperator], MakeBatches] = {
+    physical.ConstantRows: constant_rows.produce,
+    physical.FillSpool: spools.produce_fill,
+    physical.HashAggregate: hash_aggregate.produce,
+    physical.HashGroupingSets: hash_grouping_sets.produce,
+    physical.HashSetOp: hash_set_op.produce,
     KeptRows: kept_rows.produce,
-    LimitRows: limit_rows.produce,
-    LookupRows: lookup_rows.produce,
-    MergeJoin: merge_join.produce,
-    MergeUnion: merge_union.produce,
-    NestedApply: nested_apply.produce,
-    PartialSort: partial_sort.produce,
-    RangeLookup: range_lookup.produce,
-    ReadSpool: spools.produce_read,
-    Recurse: recurse.produce,
-    Sort: sort.produce,
-    StreamingAggregate: streaming_aggregate.produce,
-    TopK: top_k.produce,
-    UnionAll: union_all.produce,
-    WindowRows: window_rows.produce,
-    WithSpools: spools.produce_with,
+    physical.LimitRows: limit_rows.produce,
+    physical.LookupRows: lookup_rows.produce,
+    physical.MergeJoin: merge_join.produce,
+    physical.MergeUnion: merge_union.produce,
+    physical.NestedApply: nested_apply.produce,
+    physical.PartialSort: partial_sort.produce,
+    physical.RangeLookup: range_lookup.produce,
+    physical.ReadSpool: spools.produce_read,
+    physical.Recurse: recurse.produce,
+    physical.Sort: sort.produce,
+    physical.StreamingAggregate: streaming_aggregate.produce,
+    physical.TopK: top_k.produce,
+    physical.UnionAll: union_all.produce,
+    physical.WindowRows: window_rows.produce,
+    physical.WithSpools: spools.produce_with,
 }
 
-STAGES: dict[type[PhysicalOperator], MakeStage] = {
-    FilterRows: filter_rows.stage,
-    ProjectRows: project_rows.stage,
-    HashJoin: hash_join.stage,
-    NestedLoopJoin: nested_loop_join.stage,
+STAGES: dict[type[physical.PhysicalOperator], MakeStage] = {
+    physical.FilterRows: filter_rows.stage,
+    physical.ProjectRows: project_rows.stage,
+    physical.HashJoin: hash_join.stage,
+    physical.NestedLoopJoin: nested_loop_join.stage,
 }
 
 
@@ -183,7 +156,7 @@ def _readable(batches: Batches, plan: PlanNode, columns: Columns) -> Batches:
 
 def _check_rows(plan: PlanNode, sources: Mapping[str, TableSource]) -> None:
     for node in plan.walk():
-        source = sources.get(node.op.scan.table) if isinstance(node.op, TableScan) else None
+        source = sources.get(node.op.scan.table) if isinstance(node.op, physical.TableScan) else None
         if source is not None and not source.files:
             raise CatalogError(f'table "{source.name}" has statistics only, no rows: queries on it can be planned but not run')
 
@@ -240,7 +213,7 @@ class _Run:
         work: list[Work] = []
         if dead:
             batches = _nothing()
-        elif isinstance(node.op, TableScan) and not hasattr(node.op, "produce"):
+        elif isinstance(node.op, physical.TableScan) and not hasattr(node.op, "produce"):
             batches, read = self._scan(node, context)
             work += [] if read is None else [read]
         else:
@@ -266,7 +239,7 @@ class _Run:
         scans = []
         while _stage_of(node.op) is not None:
             streamed = streamed_input(node)
-            if isinstance(node.op, HashJoin) and type(node.inputs[1 - streamed].op) is TableScan:
+            if isinstance(node.op, physical.HashJoin) and type(node.inputs[1 - streamed].op) is physical.TableScan:
                 scans.append(node.inputs[1 - streamed])
             node = node.inputs[streamed]
         for each in scans if len(scans) > 1 else ():
@@ -362,10 +335,10 @@ def _nothing() -> Batches:
     yield from ()
 
 
-def _stage_of(op: PhysicalOperator) -> MakeStage | None:
+def _stage_of(op: physical.PhysicalOperator) -> MakeStage | None:
     """How a class of operators becomes a stage, None for a source. A class that is not listed says so itself, with a method
     `stage` or `produce`, else it runs as the class that it is derived from."""
-    if (listed := STAGES.get(type(op))) is not None or type(op) in SOURCES or type(op) is TableScan:
+    if (listed := STAGES.get(type(op))) is not None or type(op) in SOURCES or type(op) is physical.TableScan:
         return listed
     if hasattr(op, "stage"):
         return own_operators.stage
@@ -374,7 +347,7 @@ def _stage_of(op: PhysicalOperator) -> MakeStage | None:
     return next((STAGES[base] for base in type(op).__mro__ if base in STAGES), None)
 
 
-def _source_of(op: PhysicalOperator) -> MakeBatches:
+def _source_of(op: physical.PhysicalOperator) -> MakeBatches:
     if (listed := SOURCES.get(type(op))) is not None:
         return listed
     if hasattr(op, "produce"):
@@ -390,4 +363,4 @@ def _source_of(op: PhysicalOperator) -> MakeBatches:
 
 def streamed_input(node: PlanNode) -> int:
     """Which input of a stage's node flows through it; the others are read whole. Of a plug-in's operator the first."""
-    return 1 if isinstance(node.op, HashJoin) and node.op.build_left else 0
+    return 1 if isinstance(node.op, physical.HashJoin) and node.op.build_left else 0

@@ -22,34 +22,11 @@ from optimizer.algebra.physical.spools import FillSpool, ReadSpool, Recurse, Wit
 from optimizer.algebra.physical.window import WindowRows
 
 __all__ = [
-    "OPERATORS",
-    "ConstantRows",
-    "FillSpool",
-    "FilterRows",
-    "HashAggregate",
-    "HashGroupingSets",
-    "HashJoin",
-    "HashSetOp",
-    "LimitRows",
-    "LookupRows",
-    "MergeJoin",
-    "MergeUnion",
-    "NestedApply",
-    "NestedLoopJoin",
-    "PartialSort",
-    "PhysicalOperator",
-    "ProjectRows",
-    "RangeLookup",
-    "ReadSpool",
-    "Recurse",
-    "Sort",
-    "StreamingAggregate",
-    "TableScan",
-    "TopK",
-    "UnionAll",
-    "WindowRows",
-    "WithSpools",
-]
+    "OPERATORS", "ConstantRows", "FillSpool", "FilterRows", "HashAggregate", "HashGroupingSets", "HashJoin", "HashSetOp",
+    "LimitRows", "LookupRows", "MergeJoin", "MergeUnion", "NestedApply", "NestedLoopJoin", "PartialSort", "PhysicalOperator",
+    "ProjectRows", "RangeLookup", "ReadSpool", "Recurse", "Sort", "StreamingAggregate", "TableScan", "TopK", "UnionAll",
+    "WindowRows", "WithSpools",
+]  # fmt: skip
 
 OPERATORS: tuple[type[PhysicalOperator], ...] = tuple(
     globals()[name] for name in __all__ if name not in ("OPERATORS", "PhysicalOperator")
