@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from functools import partial, reduce
 
+import pyarrow as pa
+
 from optimizer.algebra import evaluate_aggregates as aggregates
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.functions import AggregateFunction, WindowFunction, same_type
@@ -12,10 +14,12 @@ from optimizer.algebra.types import (
     DOUBLE,
     HUGEINT,
     INT64,
+    MAX_PRECISION,
     TIMESTAMP,
     UINT32,
-    aggregate_type,
     is_date,
+    is_decimal,
+    is_float,
     is_integer,
     is_numeric,
     is_timestamp,
@@ -31,23 +35,20 @@ def continuous_type(arg: DataType) -> DataType | None:
     return arg if is_numeric(arg) else None
 
 
+def _sum_type(arg: DataType) -> DataType | None:
+    if is_float(arg):
+        return DOUBLE
+    if is_decimal(arg):
+        return pa.decimal128(MAX_PRECISION, arg.scale)
+    return HUGEINT if is_integer(arg) else None
+
+
 _AGGREGATE = (
+    AggregateFunction("count", "count(*): the rows; count(x): those where x is not NULL", ("any",), INT64, empty_value=0),
+    AggregateFunction("sum", "the sum, exact for integers and decimals", ("number",), _sum_type, two_steps=True, one_row=True),
     AggregateFunction(
-        "count",
-        "count(*): the rows; count(x): those where x is not NULL",
-        ("any",),
-        partial(aggregate_type, "count"),
-        empty_value=0,
+        "avg", "the mean", ("number",), lambda arg: DOUBLE if is_numeric(arg) else None, one_row=True, spelled=("mean",)
     ),
-    AggregateFunction(
-        "sum",
-        "the sum, exact for integers and decimals",
-        ("number",),
-        partial(aggregate_type, "sum"),
-        two_steps=True,
-        one_row=True,
-    ),
-    AggregateFunction("avg", "the mean", ("number",), partial(aggregate_type, "avg"), one_row=True, spelled=("mean",)),
     AggregateFunction("min", "the smallest value", ("any",), same_type, duplicate_insensitive=True, two_steps=True, one_row=True),
     AggregateFunction("max", "the largest value", ("any",), same_type, duplicate_insensitive=True, two_steps=True, one_row=True),
     AggregateFunction("bool_and", "whether all are TRUE", ("boolean",), same_type, spelled=("every", "logical_and"), means="min"),

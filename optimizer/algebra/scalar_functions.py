@@ -33,8 +33,12 @@ def _double(name: str, doc: str, reference: Callable[..., Any], raises: bool = F
     return Function(name, doc, parameters or ("double",), DOUBLE, reference, raises)
 
 
+def _of_text(name: str, doc: str, gives: DataType, reference: Callable[..., Any], *parameters: str, **more: Any) -> Function:
+    return Function(name, doc, ("text", *parameters), gives, reference, **more)
+
+
 def _text(name: str, doc: str, reference: Callable[..., Any], *parameters: str, raises: bool = False) -> Function:
-    return Function(name, doc, ("text", *parameters), STRING, reference, raises)
+    return _of_text(name, doc, STRING, reference, *parameters, raises=raises)
 
 
 def _form(name: str, doc: str, reference: Callable[..., Any] | None, **more: Any) -> Function:
@@ -92,10 +96,10 @@ _FORMS = (
     _form(
         "floor",
         "largest integer not above x; fdiv(a, b): floor(a / b); fmod(a, b): a - b * fdiv(a, b)",
-        lambda x, type: numbers.floor_or_ceil(x, False, type),
+        partial(numbers.floor_or_ceil, up=False),
         typed=True,
     ),
-    _form("ceil", "smallest integer not below x", lambda x, type: numbers.floor_or_ceil(x, True, type), typed=True),
+    _form("ceil", "smallest integer not below x", partial(numbers.floor_or_ceil, up=True), typed=True),
     _double("sqrt", "square root of a double; negative raises", numbers.square_root, True),
     _double("power", "power of doubles, IEEE 754", numbers.power, False, "double", "double"),
     _double("ln", "natural logarithm of a double; not positive raises", numbers.logarithm, True),
@@ -105,16 +109,16 @@ _FORMS = (
     _form("concat", "|| of two strings", operator.add),
     _form("like", "like(s, pattern[, escape]): % any run, _ one character; pattern may be any string expression", strings.like),
     _form("ilike", "like, ignoring case", lambda s, p, escape="": strings.like(strings.lower(s), strings.lower(p), escape)),
-    Function(
+    _of_text(
         "glob",
         "x GLOB pattern: * any run, ? one byte, [a-z] one of these, [!a] another; the case counts",
-        ("text", "text"),
         BOOLEAN,
         more.glob,
+        "text",
     ),
     _text("upper", "upper case", strings.upper),
     _text("lower", "lower case", strings.lower),
-    Function("length", "number of characters, int64", ("text",), INT64, len),
+    _of_text("length", "number of characters, int64", INT64, len),
     _form(
         "substring", "substring(s, start, [length]): 1-based characters; negative start counts from the end", strings.substring
     ),
@@ -122,13 +126,9 @@ _FORMS = (
     _text("ltrim", "without spaces at the left end", lambda s: s.lstrip(strings.SPACES)),
     _text("rtrim", "without spaces at the right end", lambda s: s.rstrip(strings.SPACES)),
     _text("replace", "replace(s, from, to)", strings.replace, "text", "text"),
-    Function("starts_with", "starts_with(s, prefix)", ("text", "text"), BOOLEAN, str.startswith, spelled=("prefix",)),
-    Function(
-        "strpos",
-        "strpos(s, part): 1-based position, 0 when absent, int64",
-        ("text", "text"),
-        INT64,
-        lambda s, part: s.find(part) + 1,
+    _of_text("starts_with", "starts_with(s, prefix)", BOOLEAN, str.startswith, "text", spelled=("prefix",)),
+    _of_text(
+        "strpos", "strpos(s, part): 1-based position, 0 when absent, int64", INT64, lambda s, part: s.find(part) + 1, "text"
     ),
     *(_form(part, f"extract({part} from date or timestamp), int64", reference) for part, reference in dates.PARTS.items()),
     _form(
@@ -148,15 +148,14 @@ _FORMS = (
 
 # those that are called by name
 _CALLED = (
-    Function(
-        "regexp_matches", "whether a part of the text matches", ("text", "regex", "options?"), BOOLEAN, regex.matches, raises=True
-    ),
-    Function(
+    _of_text("regexp_matches", "whether a part of the text matches", BOOLEAN, regex.matches, "regex", "options?", raises=True),
+    _of_text(
         "regexp_full_match",
         "whether the whole text matches; also x ~ r, x SIMILAR TO r; x ~* r ignores case",
-        ("text", "regex", "options?"),
         BOOLEAN,
         regex.full_match,
+        "regex",
+        "options?",
         raises=True,
     ),
     _text(
@@ -202,23 +201,16 @@ _CALLED = (
         strict=False,
     ),
     Function("array_slice", "s[n:m]: from one character to another", ("text", "integer", "integer"), STRING, more.part),
-    Function("hex", "a text or an integer in hexadecimal digits", ("text",), STRING, more.hexadecimal, spelled=("to_hex",)),
+    _of_text("hex", "a text or an integer in hexadecimal digits", STRING, more.hexadecimal, spelled=("to_hex",)),
     Function("chr", "the character with that code", ("integer",), STRING, more.character, raises=True),
-    Function("ascii", "the code of the first character, 0 without one", ("text",), INT32, lambda s: ord(s[0]) if s else 0),
-    Function(
-        "unicode",
-        "the code of the first character, -1 without one",
-        ("text",),
-        INT32,
-        lambda s: ord(s[0]) if s else -1,
-        spelled=("ord",),
+    _of_text("ascii", "the code of the first character, 0 without one", INT32, lambda s: ord(s[0]) if s else 0),
+    _of_text(
+        "unicode", "the code of the first character, -1 without one", INT32, lambda s: ord(s[0]) if s else -1, spelled=("ord",)
     ),
-    Function("strlen", "the number of bytes", ("text",), INT64, lambda s: len(s.encode())),
-    Function("bit_length", "the number of bits", ("text",), INT64, lambda s: 8 * len(s.encode())),
-    Function(
-        "levenshtein", "the edits of bytes between two texts", ("text", "text"), INT64, more.levenshtein, spelled=("editdist3",)
-    ),
-    Function("ends_with", "whether the text ends with the other", ("text", "text"), BOOLEAN, str.endswith, spelled=("suffix",)),
+    _of_text("strlen", "the number of bytes", INT64, lambda s: len(s.encode())),
+    _of_text("bit_length", "the number of bits", INT64, lambda s: 8 * len(s.encode())),
+    _of_text("levenshtein", "the edits of bytes between two texts", INT64, more.levenshtein, "text", spelled=("editdist3",)),
+    _of_text("ends_with", "whether the text ends with the other", BOOLEAN, str.endswith, "text", spelled=("suffix",)),
     _double("log10", "the logarithm to base 10, also log(x)", more.log10, True),
     _double("log2", "the logarithm to base 2", more.log2, True),
     _double("log", "log(b, x): the logarithm of x to base b", more.log_to, True, "double", "double"),

@@ -218,25 +218,6 @@ def arithmetic_type(function: str, a: DataType, b: DataType) -> DataType | None:
     return pa.decimal128(min(precision, MAX_PRECISION), scale)
 
 
-def aggregate_type(function: str, arg: DataType | None) -> DataType | None:
-    """The result type of an aggregate over values of type `arg` (None for count(*)); None where it does not apply."""
-    if function == "count":
-        return INT64
-    if arg is None:
-        return None
-    if function in ("min", "max"):
-        return arg
-    if function == "avg":
-        return DOUBLE if is_numeric(arg) else None
-    if function == "sum":
-        if is_float(arg):
-            return DOUBLE
-        if is_decimal(arg):
-            return pa.decimal128(MAX_PRECISION, arg.scale)
-        return HUGEINT if is_integer(arg) else None
-    return None
-
-
 def type_width(type: DataType) -> float:
     """Bytes of a value in memory; strings are taken as 16."""
     try:

@@ -11,7 +11,7 @@ import pytest
 from experiments.plan_space import draw, ready
 from experiments.timing import run
 from optimizer.algebra import Aggregate, AggregateCall, AggregateItem, ColumnRef, TraitSet, Tree, column_ids
-from optimizer.algebra.types import aggregate_type
+from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.memo.binding import bindings
@@ -90,7 +90,7 @@ def aggregated(shape: str, n: int, seed: int) -> GraphQuery:
     items = []
     for function in random.choice([("sum",), ("count", "sum"), ("min",), ("avg", "max"), ()] if keys else [("sum", "count")]):
         argument = ColumnRef(random.choice(ids), pa.int64())
-        call = AggregateCall(function, (argument,), False, None, aggregate_type(function, argument.type))
+        call = AggregateCall(function, (argument,), False, None, AGGREGATE_FUNCTIONS[function].result(argument.type))
         items.append(AggregateItem(query.columns.new(function, call.type, True).id, call))
     query.tree = Tree(Aggregate(keys, tuple(items)), (query.tree,))
     query.order = TraitSet(tuple(k for k in query.order.collation if k.column in keys))

@@ -23,17 +23,7 @@ from optimizer.algebra.logical import Aggregate, AggregateItem, Project, Project
 from optimizer.algebra.predicates import predicate_scalar
 from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, ColumnRef, Literal, Scalar
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import (
-    BOOLEAN,
-    DOUBLE,
-    INT64,
-    MAX_PRECISION,
-    aggregate_type,
-    integer_digits,
-    is_decimal,
-    is_float,
-    is_integer,
-)
+from optimizer.algebra.types import BOOLEAN, DOUBLE, INT64, MAX_PRECISION, integer_digits, is_decimal, is_float, is_integer
 from optimizer.rules.interface import RuleContext
 
 _COUNT_ROWS = AggregateCall("count", (), False, None, INT64)
@@ -160,7 +150,7 @@ def in_two_steps(call: AggregateCall) -> bool:
 
 
 def _call(function: str, value: Scalar, condition: Scalar | None) -> AggregateCall:
-    return AggregateCall(function, (value,), False, condition, aggregate_type(function, value.type))
+    return AggregateCall(function, (value,), False, condition, AGGREGATE_FUNCTIONS[function].result(value.type))
 
 
 def _quotient(total: Scalar, number: Scalar) -> Scalar:
