@@ -75,65 +75,24 @@ _INTERSECT = PredicateIntersect()
 _AT_JOIN = (JoinPushCondition(), JoinSeparateSides(), ApplyPushCondition(), JoinInferFilter(), JoinInferEquality(), JoinInferOr())
 
 _REWRITES = (
-    ConstantFold(),
-    BooleanNormalize(),
-    ComparisonSimplify(),
-    CaseSimplify(),
-    LikeSimplify(),
-    ArithmeticSimplify(),
-    ArithmeticWithinBounds(),
-    NotNullSimplify(),
-    PredicateWeaken(),
-    ComparisonUnwrap(),
-    _INTERSECT,
-    EmptyPropagate(),
-    OrFactor(),
-    FilterMerge(),
-    FilterRemoveImplied(),
-    OuterJoinSimplify(),
-    OuterJoinToAnti(),
-    MarkJoinToSemi(),
-    SingleJoinToLeft(),
-    FilterPushProject(),
-    FilterPushJoin(),
-    FilterPushAggregate(),
-    FilterPushGroupingSets(),
-    FilterPushWindow(),
-    FilterPushSetOp(),
-    FilterPushLimit(),
-    FilterPushChoice(),
-    FilterPushScan((_INTERSECT, *_AT_JOIN)),
-    *_AT_JOIN,
-    JoinConnect(),
-    ProjectMerge(),
-    ProjectMergeAggregate(),
-    UnionFlatten(),
-    UnionRemoveEmpty(),
-    DistinctRemoveBelow(),
-    DistinctRemoveSemi(),
-    AggregateReduceConstantKeys(),
-    AggregateRemoveConstants(),
-    AggregateRemoveOneRow(),
-    AggregateMergeProject(),
-    LimitMerge(),
-    LimitPushProject(),
-    LimitPushUnion(),
-    LimitPushOneMatch(),
-    LimitPushJoin(),
-    LimitPushScan(),
-)
+    ConstantFold(), BooleanNormalize(), ComparisonSimplify(), CaseSimplify(), LikeSimplify(), ArithmeticSimplify(),
+    ArithmeticWithinBounds(), NotNullSimplify(), PredicateWeaken(), ComparisonUnwrap(), _INTERSECT, EmptyPropagate(),
+    OrFactor(), FilterMerge(), FilterRemoveImplied(), OuterJoinSimplify(), OuterJoinToAnti(), MarkJoinToSemi(),
+    SingleJoinToLeft(), FilterPushProject(), FilterPushJoin(), FilterPushAggregate(), FilterPushGroupingSets(),
+    FilterPushWindow(), FilterPushSetOp(), FilterPushLimit(), FilterPushChoice(), FilterPushScan((_INTERSECT, *_AT_JOIN)),
+    *_AT_JOIN, JoinConnect(), ProjectMerge(), ProjectMergeAggregate(), UnionFlatten(), UnionRemoveEmpty(),
+    DistinctRemoveBelow(), DistinctRemoveSemi(), AggregateReduceConstantKeys(), AggregateRemoveConstants(),
+    AggregateRemoveOneRow(), AggregateMergeProject(), LimitMerge(), LimitPushProject(), LimitPushUnion(), LimitPushOneMatch(),
+    LimitPushJoin(), LimitPushScan(),
+)  # fmt: skip
 
 _REDUCE_ORDER = LimitReduceOrder()
 
 # they ask for keys of whole trees, so they come when the predicates are in their places, and before the columns are pruned
 _BY_KEYS = (
-    AggregateRemove(),
-    AggregateReduceKeys(),
-    OuterJoinRemove(),
-    MarkJoinRemove(),
-    ForeignKeyJoinRemove(),
+    AggregateRemove(), AggregateReduceKeys(), OuterJoinRemove(), MarkJoinRemove(), ForeignKeyJoinRemove(),
     SemiJoinToExtreme(),
-)
+)  # fmt: skip
 
 # they ask for properties of whole trees (keys, numbers of rows), so they come late, when the trees stay as they are
 _BY_PROPERTIES = (AggregateSimplifyCalls(), DistinctToLimit(), _REDUCE_ORDER, LimitRemove(), SortRemove())
@@ -141,27 +100,10 @@ _BY_PROPERTIES = (AggregateSimplifyCalls(), DistinctToLimit(), _REDUCE_ORDER, Li
 # what brings filters and limits to the inputs of an Apply, before decorrelation copies its left one for a domain, and shows it
 # equalities that all branches of an OR have. Not into scans: there decorrelation would have to take them out again
 _BEFORE_DECORRELATION = (
-    ArithmeticWithinBounds,
-    OrFactor,
-    FilterMerge,
-    OuterJoinSimplify,
-    FilterPushProject,
-    FilterPushJoin,
-    FilterPushAggregate,
-    FilterPushGroupingSets,
-    FilterPushWindow,
-    FilterPushSetOp,
-    FilterPushLimit,
-    JoinPushCondition,
-    JoinInferFilter,
-    JoinInferOr,
-    ProjectMerge,
-    LimitMerge,
-    LimitPushProject,
-    LimitPushUnion,
-    LimitPushOneMatch,
-    LimitPushJoin,
-)
+    ArithmeticWithinBounds, OrFactor, FilterMerge, OuterJoinSimplify, FilterPushProject, FilterPushJoin, FilterPushAggregate,
+    FilterPushGroupingSets, FilterPushWindow, FilterPushSetOp, FilterPushLimit, JoinPushCondition, JoinInferFilter,
+    JoinInferOr, ProjectMerge, LimitMerge, LimitPushProject, LimitPushUnion, LimitPushOneMatch, LimitPushJoin,
+)  # fmt: skip
 
 # joins and keys of orders go once the predicates show what is read, and before pruning, so that nothing is read for them;
 # projections end columns, so they go only after the columns are pruned; then joins that they kept apart meet
