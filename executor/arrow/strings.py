@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from enum import Enum
 from functools import partial, reduce
 
 import numpy as np
@@ -18,6 +17,7 @@ from executor.arrow.distinct import Value, as_array, by_reference, once_each, pe
 from optimizer.algebra import evaluate_regex as regex
 from optimizer.algebra import evaluate_strings as reference
 from optimizer.algebra.evaluate_more import translate as translated
+from optimizer.algebra.like_patterns import Wildcard, like_parts
 from optimizer.errors import ExecutionError
 
 SPACES = "".join(c for c in map(chr, range(0x3100)) if unicodedata.category(c) == "Zs")  # tabs are none
@@ -162,7 +162,7 @@ def like(args: Sequence[Value], rows: int, ignore_case: bool) -> pa.Array:
 
 
 def _like(text: pa.Array, pattern: str, escape: str = "") -> pa.Array:
-    parts = _parts(pattern, escape)
+    parts = like_parts(pattern, escape)
     if parts is None:
         return by_reference(lambda value: reference.like(value, pattern, escape), (text,), len(text), _BOOL)
     match parts:
@@ -170,46 +170,13 @@ def _like(text: pa.Array, pattern: str, escape: str = "") -> pa.Array:
             return pc.equal(text, "")
         case [str(whole)]:
             return pc.equal(text, whole)
-        case [_Wild.ANY]:
+        case [Wildcard.ANY]:
             return pc.if_else(pc.is_valid(text), True, pa.scalar(None, _BOOL))
-        case [str(prefix), _Wild.ANY]:
+        case [str(prefix), Wildcard.ANY]:
             return pc.starts_with(text, prefix)
-        case [_Wild.ANY, str(suffix)]:
+        case [Wildcard.ANY, str(suffix)]:
             return pc.ends_with(text, suffix)
-        case [_Wild.ANY, str(inside), _Wild.ANY]:
+        case [Wildcard.ANY, str(inside), Wildcard.ANY]:
             return pc.match_substring(text, inside)
-    pieces = [re.escape(p) if isinstance(p, str) else ".*" if p is _Wild.ANY else "." for p in parts]
+    pieces = [re.escape(p) if isinstance(p, str) else ".*" if p is Wildcard.ANY else "." for p in parts]
     return pc.match_substring_regex(text, r"(?s)\A" + "".join(pieces) + r"\z")
-
-
-class _Wild(Enum):
-    """A wildcard in a pattern."""
-
-    ANY = "%"
-    ONE = "_"
-
-
-def _parts(pattern: str, escape: str) -> list[str | _Wild] | None:
-    """The pattern as literal runs and wildcards; None for the odd escapes that only the reference knows."""
-    if len(escape) > 1 or (escape in ("%", "_") and escape):
-        return None
-    parts: list[str | _Wild] = []
-    literal = ""
-    i = 0
-    while i < len(pattern):
-        c = pattern[i]
-        if c == escape:
-            if i + 1 == len(pattern):
-                return None
-            i += 1
-            literal += pattern[i]
-        elif c in "%_":
-            if literal:
-                parts.append(literal)
-                literal = ""
-            if not (c == "%" and parts and parts[-1] is _Wild.ANY):
-                parts.append(_Wild(c))
-        else:
-            literal += c
-        i += 1
-    return [*parts, literal] if literal else parts
