@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from experiments.bundles.bundle import Bundle
-from optimizer.sql.literals_of import replace_strings
+from optimizer.sql.parameters import replace_strings
 
 _PLAIN = re.compile(r"[\s\d:.,+\-/TZ]*|\s*[+-]?\d+\s*[a-z]+\s*", re.IGNORECASE)  # a number, a date, a time, 3 months
 _WORDS = frozenset(

@@ -116,3 +116,26 @@ def _sides(scalar: Call, left: ColumnSet, right: ColumnSet) -> tuple[Scalar, Sca
         if not a.columns & ~right and not b.columns & ~left:
             return b, a
     return None
+
+
+def rows_compared(function: str, left: Sequence[Scalar], right: Sequence[Scalar]) -> Scalar:
+    """`left function right` of two rows of one length, three-valued; TRUE for rows without columns.
+
+    As the standard (SQL:2016, part 2, 8.2) and PostgreSQL have it: columns are compared in order, and a NULL makes the result
+    UNKNOWN unless other columns decide it. To DuckDB a row is one value, in which NULL equals NULL and is the greatest.
+
+    =   all are equal            <>  some differ
+    <   a₁ < b₁ ∨ (a₁ = b₁ ∧ (a₂ < b₂ ∨ ...)), and likewise <=, which compares the last columns by <=
+    """
+    pairs = list(zip(left, right, strict=True))
+    match function:
+        case "=" | "is_not_distinct_from":
+            return junction("and", [compare(function, a, b) for a, b in pairs]) if pairs else TRUE
+        case "<>" | "is_distinct_from":
+            return junction("or", [compare(function, a, b) for a, b in pairs])
+    decided = []
+    for i, (a, b) in enumerate(pairs):
+        last = i == len(pairs) - 1
+        differ = compare(function if last else function[0], a, b)
+        decided.append(junction("and", [*(compare("=", c, d) for c, d in pairs[:i]), differ]))
+    return junction("or", decided)

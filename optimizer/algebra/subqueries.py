@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.flags import REFERENCE, SUBQUERY
 from optimizer.algebra.logical import LogicalOperator
-from optimizer.algebra.rows import rows_compared
+from optimizer.algebra.predicates import rows_compared
 from optimizer.algebra.scalar_trees import parts_of
 from optimizer.algebra.scalars import BOOL, Scalar
 from optimizer.algebra.trees import Node, Tree, postorder

@@ -42,13 +42,13 @@ from optimizer.sql.parse import Plus
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
-_SYMBOLS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%", exp.Div: "/", exp.IntDiv: "//"}
+SYMBOLS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%", exp.Div: "/", exp.IntDiv: "//"}
 
 
 def _binary(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this", "expression", ignored=("typed", "safe"))
     left, right = binder.operand(node.this), binder.operand(node.expression)
-    function = _SYMBOLS[type(node)]
+    function = SYMBOLS[type(node)]
     if function in "+-" and (dates.is_temporal(left.type) or dates.is_temporal(right.type)):
         return dates.plus_minus(binder, function, left, right, node)
     if function == "*" and (dates.is_interval(left.type) or dates.is_interval(right.type)):
@@ -163,11 +163,16 @@ def _plus(binder: ExpressionBinder, node: Any) -> Scalar:
 
 def integer_argument(binder: ExpressionBinder, node: Any, what: str) -> Scalar:
     """An argument that must be a whole number, as int64."""
+    return convert(binder.source, integer_operand(binder, node, f"{what} needs an integer"), INT64)
+
+
+def integer_operand(binder: ExpressionBinder, node: Any, wanted: str) -> Operand:
+    """An argument that must be a whole number, of its own type, or NULL."""
     operand = binder.operand(node)
     if not (is_integer(operand.type) or pa.types.is_null(operand.type)):
         hint = cast_hint(operand.scalar, INT64, "convert it with CAST(... AS BIGINT)")
-        raise binder.source.error(f"{what} needs an integer, not {type_name(operand.type)}", operand.node, hint)
-    return convert(binder.source, operand, INT64)
+        raise binder.source.error(f"{wanted}, not {type_name(operand.type)}", operand.node, hint)
+    return operand
 
 
 def double_argument(binder: ExpressionBinder, node: Any, what: str) -> Scalar:
@@ -188,4 +193,4 @@ def numeric_argument(binder: ExpressionBinder, node: Any, what: str) -> Operand:
     return operand
 
 
-HANDLERS = {**dict.fromkeys(_SYMBOLS, _binary), exp.Neg: _negate, Plus: _plus}
+HANDLERS = {**dict.fromkeys(SYMBOLS, _binary), exp.Neg: _negate, Plus: _plus}

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from optimizer.algebra.query import BoundQuery
 from optimizer.catalog.table import Catalog
 from optimizer.errors import SqlError
 from optimizer.sql.context import Context
 from optimizer.sql.ctes import with_definitions
-from optimizer.sql.deep import with_deep_stack
 from optimizer.sql.opaque import refuse_uses
 from optimizer.sql.parse import parse, without_parents
 from optimizer.sql.query import bind_query
+
+T = TypeVar("T")
 
 
 def bind(sql: str, catalog: Catalog, ms: dict[str, float] | None = None) -> BoundQuery:
@@ -60,3 +66,29 @@ def _quoted(sql: str, catalog: Catalog) -> str:
         if not name.isidentifier() and re.search(rf"(?i)(\bfrom\b|\bjoin\b|,)\s*{re.escape(name)}(?!\w)", sql):
             return f'write "{name}" in double quotes'
     return ""
+
+
+_STACK_BYTES = 512 << 20  # address space, touched only as far as the recursion goes
+_FRAMES = 20_000
+_lock = threading.Lock()  # the recursion limit belongs to the whole interpreter
+
+
+def with_deep_stack(work: Callable[[], T]) -> T:
+    """`work()`; when that raises RecursionError, `work()` anew in a thread with room for about 20,000 frames: parser and binder
+    recurse over nested parentheses and derived tables, of which some hundred exceed Python's default limit of 1000 frames.
+
+    Raises whatever `work` raises, RecursionError included when even that is not enough.
+    """
+    try:
+        return work()
+    except RecursionError:
+        pass
+    with _lock:
+        limit, stack = sys.getrecursionlimit(), threading.stack_size(_STACK_BYTES)
+        try:
+            sys.setrecursionlimit(max(limit, _FRAMES))
+            with ThreadPoolExecutor(1) as pool:
+                return pool.submit(copy_context().run, work).result()
+        finally:
+            sys.setrecursionlimit(limit)
+            threading.stack_size(stack)

@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import PARAMETERS, Function
 from optimizer.algebra.scalars import Call, Literal, Scalar
-from optimizer.algebra.types import DATE, INT64, STRING, TIMESTAMP, is_integer, type_name
+from optimizer.algebra.types import DATE, STRING, TIMESTAMP
 from optimizer.errors import ExecutionError, many
 from optimizer.sql import dates
-from optimizer.sql.arithmetic import double_argument, integer_argument, numeric_argument
-from optimizer.sql.cast_hints import cast_hint
-from optimizer.sql.coerce import Operand, as_text, convert, text_of
+from optimizer.sql.arithmetic import double_argument, integer_argument, integer_operand, numeric_argument
+from optimizer.sql.coerce import as_text, convert, text_of
 from optimizer.sql.literals import unit_name
 
 if TYPE_CHECKING:
@@ -52,7 +49,7 @@ def by_table(binder: ExpressionBinder, known: Function, nodes: Sequence[Any], no
         raise binder.source.error(f"{known.name.removesuffix('_of')} takes {number}, not {len(nodes)}", node)
     if "integers" in kinds:
         name = _WRITTEN.get(known.name, known.name)
-        args, _ = binder.meet([integer_operand(binder, each, name) for each in nodes], f"{name} cannot mix")
+        args, _ = binder.meet([integer_operand(binder, each, f"{name} needs integers") for each in nodes], f"{name} cannot mix")
     else:
         args = [_table_argument(binder, known.name, kind, each) for kind, each in zip(kinds, nodes, strict=False)]
     if known.name in _TRIED_ON and all(isinstance(arg, Literal) for arg in args[1:]):
@@ -72,14 +69,6 @@ def arguments(binder: ExpressionBinder, node: Any, name: str, count: int) -> lis
     if len(found) != count:
         raise binder.source.error(f"{name} takes {many(count, 'argument')}, not {len(found)}", node)
     return list(found)
-
-
-def integer_operand(binder: ExpressionBinder, node: Any, what: str) -> Operand:
-    operand = binder.operand(node)
-    if not (is_integer(operand.type) or pa.types.is_null(operand.type)):
-        hint = cast_hint(operand.scalar, INT64, "convert it with CAST(... AS BIGINT)")
-        raise binder.source.error(f"{what} needs integers, not {type_name(operand.type)}", operand.node, hint)
-    return operand
 
 
 def _table_argument(binder: ExpressionBinder, name: str, kind: str, node: Any) -> Scalar:

@@ -29,8 +29,8 @@ from optimizer.algebra.types import (
 from optimizer.errors import did_you_mean
 from optimizer.sql import dates, moments
 from optimizer.sql.aggregates import bind_aggregate
-from optimizer.sql.arithmetic import combine, integer_argument, numeric_argument
-from optimizer.sql.by_table import arguments, by_table, integer_operand, text_argument
+from optimizer.sql.arithmetic import combine, integer_argument, integer_operand, numeric_argument
+from optimizer.sql.by_table import arguments, by_table, text_argument
 from optimizer.sql.coerce import Operand, as_text, bare, convert
 from optimizer.sql.instead import FUNCTIONS_PAGE, INSTEAD
 from optimizer.sql.literals import INTERVAL_UNITS
@@ -164,8 +164,7 @@ def _fdiv(binder: ExpressionBinder, node: Any) -> Scalar:
 def _fmod(binder: ExpressionBinder, node: Any) -> Scalar:
     """fmod(a, b): a - b * fdiv(a, b), with the sign of b."""
     a, b = map(binder.operand, arguments(binder, node, "fmod", 2))
-    for operand in (a, b):
-        binder.used_twice(operand, "fmod")
+    binder.used_twice("fmod", a, b)
     product = combine(binder, "*", b, Operand(_quotient_below(binder, a, b, node), node), node)
     return combine(binder, "-", a, Operand(product, node), node)
 
@@ -178,7 +177,7 @@ def _quotient_below(binder: ExpressionBinder, a: Operand, b: Operand, node: Any)
 def _bit_count(binder: ExpressionBinder, node: Any) -> Scalar:
     """Of a number below 0 it depends on the width of its type."""
     (argument,) = arguments(binder, node, "bit_count", 1)
-    operand = integer_operand(binder, argument, "bit_count")
+    operand = integer_operand(binder, argument, "bit_count needs integers")
     scalar = convert(binder.source, operand, operand.type if is_integer(operand.type) else INT32)
     return Call("bit_count", (scalar, Literal(scalar.type.bit_width, INT32)), INT8)
 
@@ -308,33 +307,17 @@ def _series(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 _NAMED: dict[str, Handler] = {
-    "range": _series,
-    "generate_series": _series,
-    "log": _logarithm,
-    "trunc": _trunc,
-    "bit_count": _bit_count,
-    "hex": _digits("hex"),
-    "to_hex": _digits("hex"),
-    "bin": _digits("bin"),
+    "range": _series, "generate_series": _series, "log": _logarithm, "trunc": _trunc, "mod": _mod, "fdiv": _fdiv, "fmod": _fmod,
+    "bit_count": _bit_count, "hex": _digits("hex"), "to_hex": _digits("hex"), "bin": _digits("bin"),
     **{f"{side}trim": _side_trim(f"{side}trim") for side in "lr"},
-    "date_diff": _date_diff,
-    "datediff": _date_diff,
-    "strftime": _strftime,
-    "now": _now,
-    "get_current_timestamp": _now,
-    "today": _today,
-    "date_part": _of_part("date_part", dates.extract),
-    "datepart": _of_part("date_part", dates.extract),
-    "date_trunc": _of_part("date_trunc", dates.date_trunc),
-    "datetrunc": _of_part("date_trunc", dates.date_trunc),
-    "mod": _mod,
-    "fdiv": _fdiv,
-    "fmod": _fmod,
-    "weekday": moments.part("weekday", "dayofweek"),
+    "date_diff": _date_diff, "datediff": _date_diff, "strftime": _strftime,
+    "now": _now, "get_current_timestamp": _now, "today": _today, "weekday": moments.part("weekday", "dayofweek"),
+    **dict.fromkeys(("date_part", "datepart"), _of_part("date_part", dates.extract)),
+    **dict.fromkeys(("date_trunc", "datetrunc"), _of_part("date_trunc", dates.date_trunc)),
     **moments.NAMED,
     "prefix": lambda binder, node: by_table(binder, SCALAR_FUNCTIONS["starts_with"], node.expressions, node),
     **{f"to_{unit}s": _units(unit) for unit in INTERVAL_UNITS},
-}
+}  # fmt: skip
 _KNOWN_WORDS = (
     "abs avg ceil coalesce concat contains count date_diff date_part date_trunc day dayofweek dayofyear exp extract floor "
     "greatest hour ifnull least left length ln lower ltrim max min minute mod month nullif pow power quarter random replace "
@@ -342,41 +325,21 @@ _KNOWN_WORDS = (
 )
 _KNOWN = tuple(_KNOWN_WORDS.split())
 
+_OF_ONE = {
+    exp.Upper: "upper", exp.Lower: "lower", exp.Length: "length", exp.Abs: "abs", exp.Sqrt: "sqrt", exp.Ln: "ln",
+    exp.Exp: "exp", exp.BitwiseNot: "bit_not",
+}  # fmt: skip
+_OF_TWO = {
+    exp.Glob: "glob", exp.StartsWith: "starts_with", exp.Pow: "power", exp.RegexpLike: "regexp_full_match",
+    exp.SimilarTo: "regexp_full_match", exp.BitwiseAnd: "bit_and_of", exp.BitwiseOr: "bit_or_of",
+    exp.BitwiseLeftShift: "shift_left", exp.BitwiseRightShift: "shift_right",
+}  # fmt: skip
 HANDLERS: dict[Any, Handler] = {
-    exp.Upper: _form("upper", "this"),
-    exp.Lower: _form("lower", "this"),
-    exp.Glob: _form("glob", "this", "expression"),
-    exp.Replace: _form("replace", "this", "expression", "replacement"),
-    exp.StartsWith: _form("starts_with", "this", "expression"),
-    exp.Length: _form("length", "this"),
-    exp.Substring: _substring,
-    exp.Trim: _trim,
-    exp.StrPosition: _form("strpos", "this", "substr"),
-    exp.Contains: _contains,
-    exp.DPipe: _join_texts,
-    exp.Concat: _concat,
-    exp.Abs: _form("abs", "this"),
-    exp.Round: _round,
-    exp.Typeof: _typeof,
-    exp.Bracket: _subscript,
-    exp.Floor: _whole("floor"),
-    exp.Ceil: _whole("ceil"),
-    exp.Sqrt: _form("sqrt", "this"),
-    exp.Ln: _form("ln", "this"),
-    exp.Exp: _form("exp", "this"),
-    exp.Pow: _form("power", "this", "expression"),
-    exp.Rand: _form("random"),
-    exp.RegexpLike: _form("regexp_full_match", "this", "expression"),
-    exp.SimilarTo: _form("regexp_full_match", "this", "expression"),
-    exp.RegexpILike: _ignoring_case,
-    exp.BitwiseAnd: _form("bit_and_of", "this", "expression"),
-    exp.BitwiseOr: _form("bit_or_of", "this", "expression"),
-    exp.BitwiseNot: _form("bit_not", "this"),
-    exp.BitwiseLeftShift: _form("shift_left", "this", "expression"),
-    exp.BitwiseRightShift: _form("shift_right", "this", "expression"),
-    exp.CurrentDate: _today,
-    exp.CurrentTimestamp: _now,
-    exp.Localtimestamp: _now,
-    exp.Date: _date,
-    exp.Anonymous: _by_name,
-}
+    **{kind: _form(name, "this") for kind, name in _OF_ONE.items()},
+    **{kind: _form(name, "this", "expression") for kind, name in _OF_TWO.items()},
+    exp.Rand: _form("random"), exp.StrPosition: _form("strpos", "this", "substr"),
+    exp.Replace: _form("replace", "this", "expression", "replacement"), exp.RegexpILike: _ignoring_case,
+    exp.Substring: _substring, exp.Trim: _trim, exp.Contains: _contains, exp.DPipe: _join_texts, exp.Concat: _concat,
+    exp.Round: _round, exp.Floor: _whole("floor"), exp.Ceil: _whole("ceil"), exp.Typeof: _typeof, exp.Bracket: _subscript,
+    exp.CurrentDate: _today, exp.CurrentTimestamp: _now, exp.Localtimestamp: _now, exp.Date: _date, exp.Anonymous: _by_name,
+}  # fmt: skip

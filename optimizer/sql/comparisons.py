@@ -22,16 +22,10 @@ from optimizer.sql.subqueries import compared_with_any, quantified
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
-_FUNCTIONS = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.NullSafeEQ: "is_not_distinct_from",
+COMPARISONS = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "is_not_distinct_from",
     exp.NullSafeNEQ: "is_distinct_from",
-}
+}  # fmt: skip
 _ORDERED = {exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE}
 
 
@@ -39,7 +33,7 @@ def _comparison(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this", "expression")
     if type(node) in _ORDERED and _ORDERED & {type(node.this), type(node.expression)}:
         raise binder.source.error("a comparison is compared without parentheses", node, "write a < b AND b < c, or (a < b) = c")
-    function, left, right = _FUNCTIONS[type(node)], node.this, bare(node.expression)
+    function, left, right = COMPARISONS[type(node)], node.this, bare(node.expression)
     if isinstance(right, exp.Any | exp.All):
         return quantified(binder, function, left, right)
     if row_items(left) is not None or row_items(right) is not None:
@@ -66,7 +60,7 @@ def _between(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this", "low", "high")
     operands = binder.operands((node.this, node.args["low"], node.args["high"]))
     value, low, high = operands
-    binder.used_twice(value, "BETWEEN")
+    binder.used_twice("BETWEEN", value)
     if not is_date(value.type):
         value, low, high = (
             Operand(s, o.node) for s, o in zip(binder.meet(operands, "cannot compare", comparing=True)[0], operands, strict=True)
@@ -100,7 +94,7 @@ def _in(binder: ExpressionBinder, node: Any) -> Scalar:
 
 def _in_list_value(binder: ExpressionBinder, value: Operand, scalar: Scalar, items: tuple[Scalar, ...]) -> Scalar:
     """Whether a list holds a value: unknown of NULL alone; NULLs in the list are equal to nothing."""
-    binder.used_twice(value, "IN")
+    binder.used_twice("IN", value)
     found = Call("coalesce", (InList(scalar, items), FALSE), BOOL) if items else FALSE
     return Case(((Call("is_null", (scalar,), BOOL), Literal(None, BOOL)),), found, BOOL)
 
@@ -142,11 +136,6 @@ def _is(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 HANDLERS = {
-    **dict.fromkeys(_FUNCTIONS, _comparison),
-    exp.Between: _between,
-    exp.In: _in,
-    exp.Like: _like,
-    exp.ILike: _like,
-    exp.Escape: _like,
-    exp.Is: _is,
-}
+    **dict.fromkeys(COMPARISONS, _comparison), exp.Between: _between, exp.In: _in, exp.Like: _like, exp.ILike: _like,
+    exp.Escape: _like, exp.Is: _is,
+}  # fmt: skip

@@ -21,8 +21,7 @@ def _case(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this", "ifs", "default")
     row = row_items(node.this)
     subjects = binder.operands([node.this] if row is None else row) if node.this is not None else []
-    for subject in subjects:
-        binder.used_twice(subject, "CASE")
+    binder.used_twice("CASE", *subjects)
     conditions, results = [], []
     for branch in node.args["ifs"]:
         binder.source.only(branch, "this", "true")
@@ -59,7 +58,7 @@ def _nullif(binder: ExpressionBinder, node: Any) -> Scalar:
     """NULL where both are equal, else the first: its type is the first one's."""
     binder.source.only(node, "this", "expression")
     first, second = binder.operand(node.this), binder.operand(node.expression)
-    binder.used_twice(first, "NULLIF")
+    binder.used_twice("NULLIF", first)
     equal = comparison(binder, "=", first, second)
     (value,) = settle_nulls([first.scalar])
     return Case(((equal, Literal(None, value.type)),), value, value.type)

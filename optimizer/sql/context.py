@@ -65,10 +65,6 @@ class Ctes(NamedTuple):
         wanted = name.lower()
         return next((cell for cell in self.and_outer() if cell.name.lower() == wanted), None)
 
-    def is_inside(self, binder: ExpressionBinder) -> bool:
-        """Whether the WITH stands in a subquery of the clause of `binder`."""
-        return self.enclosing is not None and any(each is binder for each in self.enclosing.and_around())
-
 
 class Definition(NamedTuple):
     """A common table expression that was bound, and the number of its spool. A recursive one is inside itself what it starts
@@ -175,7 +171,8 @@ class Context:
             return
         for part in postorder(tree):
             _, cte = self._volatile.get(id(part), (None, None))
-            if cte is not None and (within is None or not cte.is_inside(within)):
+            around = cte.enclosing.and_around() if cte is not None and cte.enclosing is not None else ()
+            if cte is not None and (within is None or not any(each is within for each in around)):
                 form = f'a correlated subquery over the CTE "{cte.name}", which has a volatile function,'
                 raise self.source.unsupported(form, node, "join with the CTE instead")
 

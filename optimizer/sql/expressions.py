@@ -54,16 +54,10 @@ class ExpressionBinder:
     """
 
     def __init__(
-        self,
-        context: Context,
-        scope: Scope,
-        clause: str,
-        aggregates: bool = False,
-        aliases: dict[str, Scalar] | None = None,
-        prefer: Callable[[Scalar], bool] | None = None,
-        claims: dict[AggregateCall, ColumnId] | None = None,
+        self, context: Context, scope: Scope, clause: str, aggregates: bool = False, aliases: dict[str, Scalar] | None = None,
+        prefer: Callable[[Scalar], bool] | None = None, claims: dict[AggregateCall, ColumnId] | None = None,
         refs: dict[ColumnId, Any] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """`prefer(column)` False: an alias of the same name wins over that column (HAVING, for columns not grouped by)."""
         self.context, self.source, self.scope, self.clause = context, context.source, scope, clause
         self.aggregates, self.aliases, self.prefer = aggregates, aliases if aliases is not None else {}, prefer
@@ -111,13 +105,12 @@ class ExpressionBinder:
     ) -> tuple[list[Scalar], Any]:
         return meet(self.source, operands, what, comparing, strings_yield)
 
-    def used_twice(self, operand: Operand, form: str) -> Scalar:
-        """The operand's scalar, where binding repeats it: a volatile one would be computed anew each time."""
-        if operand.scalar.volatile:
-            raise self.source.unsupported(
-                f"{form} over a volatile function", operand.node, "compute the function in a derived table first"
-            )
-        return operand.scalar
+    def used_twice(self, form: str, *operands: Operand) -> None:
+        """Raises Unsupported for a volatile operand, which would be computed anew each time that binding repeats it."""
+        for operand in operands:
+            if operand.scalar.volatile:
+                hint = "compute the function in a derived table first"
+                raise self.source.unsupported(f"{form} over a volatile function", operand.node, hint)
 
     def column(self, node: Any) -> Scalar:
         """What the name of an AST column means: a column or alias here, else of the nearest query around that has one."""
@@ -309,22 +302,8 @@ def _alias(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 HANDLERS: dict[Any, Callable[[ExpressionBinder, Any], Scalar]] = {
-    exp.Column: _column,
-    exp.Literal: _literal,
-    exp.Null: lambda binder, node: Literal(None, NULL),
-    exp.Boolean: lambda binder, node: TRUE if node.this else FALSE,
-    exp.And: _connective,
-    exp.Or: _connective,
-    exp.Not: _not,
-    exp.Alias: _alias,
-    **casts.HANDLERS,
-    **arithmetic.HANDLERS,
-    **comparisons.HANDLERS,
-    **conditionals.HANDLERS,
-    **dates.HANDLERS,
-    **calls.HANDLERS,
-    **aggregates.HANDLERS,
-    **grouping_call.HANDLERS,
-    **windows.HANDLERS,
-    **subqueries.HANDLERS,
-}
+    exp.Column: _column, exp.Literal: _literal, exp.Null: lambda binder, node: Literal(None, NULL),
+    exp.Boolean: lambda binder, node: TRUE if node.this else FALSE, exp.And: _connective, exp.Or: _connective, exp.Not: _not,
+    exp.Alias: _alias, **casts.HANDLERS, **arithmetic.HANDLERS, **comparisons.HANDLERS, **conditionals.HANDLERS, **dates.HANDLERS,
+    **calls.HANDLERS, **aggregates.HANDLERS, **grouping_call.HANDLERS, **windows.HANDLERS, **subqueries.HANDLERS,
+}  # fmt: skip

@@ -43,14 +43,9 @@ class Grouping:
     __slots__ = ("_by", "_columns", "_context", "_inputs", "_number", "tree")
 
     def __init__(
-        self,
-        context: Context,
-        tree: Tree,
-        by: GroupBy,
-        scalars: Iterable[Scalar],
-        names: Mapping[Scalar, str],
+        self, context: Context, tree: Tree, by: GroupBy, scalars: Iterable[Scalar], names: Mapping[Scalar, str],
         claims: Mapping[AggregateCall, ColumnId],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._context, self._inputs = context, tree.columns
         self._by = by
         self._columns: dict[Scalar, ColumnId] = {}

@@ -46,18 +46,12 @@ _UNITS = {unit: (0, *divmod(microseconds, DAY)) for unit, microseconds in MICROS
 }
 INTERVAL_UNITS = tuple(_UNITS)
 _SHORT_UNITS = {
-    **dict.fromkeys(("y", "yr", "yrs"), "year"),
-    **dict.fromkeys(("mon", "mons"), "month"),
-    **dict.fromkeys(("d", "dayofmonth"), "day"),
-    **dict.fromkeys(("h", "hr", "hrs"), "hour"),
-    **dict.fromkeys(("min", "mins", "m"), "minute"),
-    **dict.fromkeys(("s", "sec", "secs"), "second"),
-    **dict.fromkeys(("ms", "msec", "msecs"), "millisecond"),
-    **dict.fromkeys(("us", "usec", "usecs"), "microsecond"),
-    "w": "week",
-    "centuries": "century",
-    "millennia": "millennium",
-}
+    **dict.fromkeys(("y", "yr", "yrs"), "year"), **dict.fromkeys(("mon", "mons"), "month"),
+    **dict.fromkeys(("d", "dayofmonth"), "day"), **dict.fromkeys(("h", "hr", "hrs"), "hour"),
+    **dict.fromkeys(("min", "mins", "m"), "minute"), **dict.fromkeys(("s", "sec", "secs"), "second"),
+    **dict.fromkeys(("ms", "msec", "msecs"), "millisecond"), **dict.fromkeys(("us", "usec", "usecs"), "microsecond"), "w": "week",
+    "centuries": "century", "millennia": "millennium",
+}  # fmt: skip
 
 
 class DoesNotFit(Exception):

@@ -78,10 +78,6 @@ def _time_bucket(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 NAMED: dict[str, Handler] = {
-    "epoch": part("epoch", "epoch"),
-    "epoch_ms": _epoch_ms,
-    "epoch_us": _epoch_us,
-    "epoch_ns": _epoch_ns,
-    "make_timestamp": _make_timestamp,
-    "time_bucket": _time_bucket,
-}
+    "epoch": part("epoch", "epoch"), "epoch_ms": _epoch_ms, "epoch_us": _epoch_us, "epoch_ns": _epoch_ns,
+    "make_timestamp": _make_timestamp, "time_bucket": _time_bucket,
+}  # fmt: skip

@@ -12,28 +12,15 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel
 
 from optimizer.algebra.scalars import AggregateCall, Call, Case, Cast, InList, Literal, Scalar
+from optimizer.sql.arithmetic import SYMBOLS
 from optimizer.sql.coerce import bare
+from optimizer.sql.comparisons import COMPARISONS
 from optimizer.sql.parse import DIALECT, Plus, without_parents
 
 _INFIX = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.IntDiv: "//",
-    exp.Mod: "%",
-    exp.DPipe: "||",
-    exp.EQ: "=",
-    exp.NEQ: "!=",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.And: "AND",
-    exp.Or: "OR",
-    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
-    exp.NullSafeNEQ: "IS DISTINCT FROM",
-}
+    **SYMBOLS, **COMPARISONS, exp.DPipe: "||", exp.NEQ: "!=", exp.And: "AND", exp.Or: "OR",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM", exp.NullSafeNEQ: "IS DISTINCT FROM",
+}  # fmt: skip
 _CALLS = {
     **{
         kind: kind.sql_name().lower()

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_set
+from optimizer.algebra.columns import ColumnId, column_set
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, GroupingSets, Limit, LogicalOperator, Project, SetOp, Window
 from optimizer.algebra.query import BoundQuery
@@ -37,21 +37,15 @@ def refuse_uses(source: Source, tree: Any, query: BoundQuery) -> None:
         if any(child.type == INTERVAL and not isinstance(child, Literal | ColumnRef) for child in scalar.children):
             if not isinstance(scalar, Case) and getattr(scalar, "function", "") not in _PASSING_ON:
                 raise source.unsupported("computing with an INTERVAL that is no constant", tree, SECONDS)
-    opaque = _opaque(columns)
-    if not opaque:
+    if not any(map(is_opaque, columns.types.values())):
         return
+    opaque = column_set(column.id for column in columns if is_opaque(column.type))
     sorted_by = ((key.column, _SORTED) for key in query.order)
     for id, where in (*sorted_by, *_uses(query.tree)):
         if opaque >> id & 1 and not (where == _SORTED and pa.types.is_interval(columns[id].type)):
             column = columns[id]
             mention = _mention(tree, column.name, where)
             raise source.unsupported(f'column "{column.name}" of type {type_name(column.type)} {where}', mention, OPAQUE)
-
-
-def _opaque(columns: Columns) -> ColumnSet:
-    if not any(map(is_opaque, columns.types.values())):
-        return 0
-    return column_set(column.id for column in columns if is_opaque(column.type))
 
 
 def _mention(tree: Any, name: str, where: str) -> Any:

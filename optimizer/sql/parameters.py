@@ -1,12 +1,12 @@
 """Parameters: `?` by position, `$name` and `$1` by name, each given a value of Python's before the text is bound.
 
 A value is written into the text as a literal with its type, wherever the parameter stands; so a query is planned for its values,
-and what is said of an error shows the text with them. Quoted texts and comments are left alone.
+and what is said of an error shows the text with them. Quoted texts and comments are left alone; `replace_strings` changes those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import date, datetime
 from decimal import Decimal
 from numbers import Integral
@@ -17,6 +17,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokens import TokenType
 
 from optimizer.errors import SqlError
+from optimizer.sql.parse import tokens_of
 
 
 def with_values(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> str:
@@ -98,3 +99,17 @@ def literal(value: Any, name: str = "") -> str:
 
 def _listed(names: Any) -> str:
     return ", ".join(map(str, sorted(names))) or "nothing"
+
+
+def replace_strings(sql: str, change: Callable[[str], str]) -> str:
+    """The text with `change` of each string in its place, on one line and without comments, but for hints (`/*+ … */`). Raises
+    SqlError for a string or comment that never ends."""
+    parts: list[str] = []
+    for token in tokens_of(sql):
+        text = sql[token.start : token.end + 1]
+        if token.token_type is TokenType.STRING:
+            quoted = change(token.text).replace("'", "''")
+            text = f"'{quoted}'"
+        parts.append(text)
+        parts += [f"/*{comment}*/" for comment in token.comments if comment.startswith("+") and "*/" not in comment]
+    return " ".join(parts)

@@ -1,4 +1,4 @@
-"""Row values: `(a, b) = (c, d)`, `(a, b) IN ((c, d), ...)`, `(a, b) < (c, d)`; `algebra/rows.py` says what they mean."""
+"""Row values: `(a, b) = (c, d)`, `(a, b) IN ((c, d), ...)`, `(a, b) < (c, d)`; `rows_compared` says what they mean."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from optimizer.algebra.rows import rows_compared
+from optimizer.algebra.predicates import rows_compared
 from optimizer.algebra.scalars import BOOL, Call, Scalar
 from optimizer.sql.coerce import Operand, bare, comparable
 
@@ -42,8 +42,7 @@ def row_in_list(binder: ExpressionBinder, items: Sequence[Any], alternatives: Se
     """`(a, b) IN ((c, d), ...)`."""
     left = binder.operands(items)
     if len(alternatives) > 1:
-        for operand in left:
-            binder.used_twice(operand, "IN")
+        binder.used_twice("IN", *left)
     equal = [row_equal(binder, left, node, "write (a, b) IN ((c, d))") for node in alternatives]
     return equal[0] if len(equal) == 1 else Call("or", tuple(equal), BOOL)
 
@@ -66,7 +65,6 @@ def compare_operands(
     if len(left) != len(right) or not left:
         raise binder.source.error(f"a row of {len(left)} is compared with a row of {len(right)}", node)
     if function in ROW_ORDERINGS:
-        for operand in (*left, *right):
-            binder.used_twice(operand, "a row comparison")
+        binder.used_twice("a row comparison", *left, *right)
     pairs = [comparable(binder.source, function, a, b) for a, b in zip(left, right, strict=True)]
     return rows_compared(function, *zip(*pairs, strict=True))

@@ -68,12 +68,9 @@ class Scope:
     __slots__ = ("_merged", "ctes", "order", "relations", "rows")
 
     def __init__(
-        self,
-        relations: tuple[Relation, ...] = (),
-        merged: tuple[Visible, ...] | None = None,
-        ctes: Ctes | None = None,
+        self, relations: tuple[Relation, ...] = (), merged: tuple[Visible, ...] | None = None, ctes: Ctes | None = None,
         order: Collation = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.relations, self._merged, self.ctes, self.order = relations, merged, ctes, order
         self.rows: Tree | None = None
 

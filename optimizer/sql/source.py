@@ -17,19 +17,12 @@ Span = tuple[int, int]
 
 # argument of an AST node -> what the user wrote and the word to underline
 _CLAUSES = {
-    "qualify": ("QUALIFY", "QUALIFY"),
-    "windows": ("WINDOW", "WINDOW"),
-    "sample": ("TABLESAMPLE", "TABLESAMPLE"),
-    "locks": ("FOR UPDATE", "FOR"),
-    "laterals": ("LATERAL", "LATERAL"),
-    "by_name": ("BY NAME", "BY"),
-    "grouping_sets": ("GROUPING SETS", "GROUPING"),
-    "rename": ("* RENAME", "RENAME"),
-    "limit_options": ("LIMIT WITH TIES", "LIMIT"),
-    "ordinality": ("WITH ORDINALITY", "ORDINALITY"),
-    "recursive": ("a recursive CTE", "RECURSIVE"),
-    "into": ("SELECT INTO", "INTO"),
-}
+    "qualify": ("QUALIFY", "QUALIFY"), "windows": ("WINDOW", "WINDOW"), "sample": ("TABLESAMPLE", "TABLESAMPLE"),
+    "locks": ("FOR UPDATE", "FOR"), "laterals": ("LATERAL", "LATERAL"), "by_name": ("BY NAME", "BY"),
+    "grouping_sets": ("GROUPING SETS", "GROUPING"), "rename": ("* RENAME", "RENAME"),
+    "limit_options": ("LIMIT WITH TIES", "LIMIT"), "ordinality": ("WITH ORDINALITY", "ORDINALITY"),
+    "recursive": ("a recursive CTE", "RECURSIVE"), "into": ("SELECT INTO", "INTO"),
+}  # fmt: skip
 
 # words that cannot be a name unless quoted: the parser takes a clause cut short for one ("from t group")
 _RESERVED_WORDS = (

@@ -108,8 +108,7 @@ def compared_with_any(binder: ExpressionBinder, function: str, left: Any, query:
     refs = (reference(o.id, binder.context.columns) for o in bound.outputs)
     columns = [Operand(binder.context.bare_null(ref), query) for ref in refs]
     if len(operands) > 1 and function in ROW_ORDERINGS:
-        for operand in operands:
-            binder.used_twice(operand, "a row comparison")
+        binder.used_twice("a row comparison", *operands)
     pairs = [meet(binder.source, both, "cannot compare", comparing=True)[0] for both in zip(operands, columns, strict=True)]
     lefts, rights = zip(*pairs, strict=True)
     return first_like(binder.context, node, AnySubquery(function, lefts, rights, bound.tree))
