@@ -19,7 +19,7 @@ Acero and Arrow's kernels do the rest: decoding, grouping, sorting, all expressi
 Read in this order: `run` (plan to pipelines), `pipeline`, `context`, `counters`, `watch`, `batches`, `failures`;
 `expressions` with `comparisons`, `arithmetic`, `decimals`, `casts`, `strings`, `dates`, `distinct`; the operators
 without memory `scan`, `parquet_rows`, `constant_rows`, `filter_rows`, `project_rows`, `limit_rows`, `union_all`; the
-joins `key_words`, `key_index`, `join_pairs`, `marks`, `mark_stage`, `key_filter`, `runtime_filters`, `hash_join`,
+joins `key_words`, `key_index`, `join_pairs`, `marks`, `key_filter`, `runtime_filters`, `hash_join`,
 `merge_join`, `nested_loop_join`; what runs once for each binding `parameters`, `kept_rows`, `rerun`, `nested_apply`,
 `lookup_rows`, `range_lookup`; the breakers `aggregates`, `hash_aggregate`, `whole_groups`, `streaming_aggregate`,
 `ordering`, `sort`, `partial_sort`, `top_k`, `merge_union`, `hash_set_op`; windows: `window_rows`, `window_layout`,

@@ -19,8 +19,7 @@ from executor.arrow.expressions import compile_scalar
 from executor.arrow.join_pairs import Candidates, Matcher, all_candidates
 from executor.arrow.kept_rows import KeptRows
 from executor.arrow.key_index import KeyIndex
-from executor.arrow.mark_stage import mark_stage
-from executor.arrow.marks import Condition, MarkFinder
+from executor.arrow.marks import Condition, MarkFinder, mark_stage
 from executor.arrow.nested_loop_join import every_pair
 from executor.arrow.parameters import reads_parameters
 from executor.arrow.pipeline import Stage, begun

@@ -17,11 +17,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from executor.arrow.batches import column_name
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_scalar
 from executor.arrow.join_pairs import Candidates, paired, rounds
 from executor.arrow.key_index import KeyIndex
+from executor.arrow.pipeline import Stage
 from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.physical import HashJoin, NestedApply, NestedLoopJoin
+from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.predicates import predicate_columns, predicate_scalar
 from optimizer.algebra.scalars import Predicate
 
@@ -58,14 +62,9 @@ class Condition:
         self._context = context
 
     def mark(
-        self,
-        marks: Marks,
-        outer: pa.RecordBatch,
-        inner: pa.RecordBatch,
-        rows: np.ndarray,
-        candidates: Candidates,
+        self, marks: Marks, outer: pa.RecordBatch, inner: pa.RecordBatch, rows: np.ndarray, candidates: Candidates,
         certain: bool = True,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Raise the marks of `rows` of the outer batch by their candidates (row i of these belongs to `rows[i]`). What has
         been tested before is TRUE, or UNKNOWN when not `certain`."""
         if self._evaluate is None:
@@ -150,3 +149,15 @@ class MarkFinder:
                 index = KeyIndex([key.take(at) for key in used], null_safe) if used else None
                 side = self._sides[pattern, unknown] = _Side(rows, index)
             return side
+
+
+def mark_stage(node: PlanNode, context: Context, marks: Callable[[pa.RecordBatch], pa.Array]) -> Stage:
+    return Stage(lambda outer: (with_marks(node, context.schema(node), outer, lambda: marks(outer)),))
+
+
+def with_marks(node: PlanNode, schema: pa.Schema, outer: pa.RecordBatch, marks: Callable[[], pa.Array]) -> pa.RecordBatch:
+    """The columns of `schema`, one of which may be the mark; `marks` is asked only then."""
+    op = node.op
+    assert isinstance(op, HashJoin | NestedLoopJoin | NestedApply) and op.mark is not None
+    name = column_name(op.mark)
+    return pa.RecordBatch.from_arrays([marks() if f.name == name else outer.column(f.name) for f in schema], schema=schema)

@@ -8,7 +8,7 @@ compared one by one only to find the cut; memory holds a window, or one key's ro
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -135,16 +135,10 @@ class Side:
     def _key(self, row: int) -> tuple[Any, ...]:
         return tuple(plain_value(self._held.column(column_name(key.column))[row]) for key in self.order)
 
-    def count_below(self, cut: tuple[Any, ...]) -> int:
-        """How many of the rows come strictly before `cut`."""
-        return bisect_left(range(self.rows), 0, key=self._against(cut))
-
-    def count_up_to(self, cut: tuple[Any, ...]) -> int:
-        """How many of the rows come before `cut` or with it."""
-        return bisect_right(range(self.rows), 0, key=self._against(cut))
-
-    def _against(self, cut: tuple[Any, ...]) -> Callable[[int], int]:
-        return lambda row: compare_keys(self._key(row), cut, self.order)
+    def count_below(self, cut: tuple[Any, ...], or_with: bool = False) -> int:
+        """How many of the rows come strictly before `cut`, or also with it."""
+        search = bisect_right if or_with else bisect_left
+        return search(range(self.rows), 0, key=lambda row: compare_keys(self._key(row), cut, self.order))
 
     def close(self) -> None:
         self._source.close()

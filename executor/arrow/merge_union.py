@@ -38,7 +38,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
                 for side in going_on[1:]:
                     key = side.last_key()
                     cut = key if compare_keys(key, cut, order) < 0 else cut
-                parts = [side.take(side.count_up_to(cut))[0] for side in sides]
+                parts = [side.take(side.count_below(cut, or_with=True))[0] for side in sides]
             else:
                 parts = [side.take(side.rows)[0] for side in sides]
             window = pa.Table.from_batches([part for part in parts if part.num_rows], merged)

@@ -19,8 +19,7 @@ from executor.arrow.comparisons import plain_value
 from executor.arrow.context import Context
 from executor.arrow.distinct import distinct_rows
 from executor.arrow.join_pairs import Candidates, Matcher
-from executor.arrow.mark_stage import with_marks
-from executor.arrow.marks import Condition, Marks
+from executor.arrow.marks import Condition, Marks, with_marks
 from executor.arrow.rerun import Rerun
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import NestedApply

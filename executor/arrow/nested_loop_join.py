@@ -14,8 +14,7 @@ from executor.arrow.batches import one_batch
 from executor.arrow.context import Context
 from executor.arrow.join_pairs import Matcher
 from executor.arrow.kept_rows import KeptRows
-from executor.arrow.mark_stage import mark_stage
-from executor.arrow.marks import Condition, MarkFinder
+from executor.arrow.marks import Condition, MarkFinder, mark_stage
 from executor.arrow.narrow_pairs import NarrowPairs
 from executor.arrow.pipeline import Stage
 from optimizer.algebra.kinds import JoinKind

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from optimizer.algebra.columns import column_ids
+from optimizer.algebra.columns import column_ids, column_set, union
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter
@@ -110,7 +110,7 @@ def _variables(edges: Sequence[tuple[Scalar, int, Scalar, int, Scalar]]) -> list
 
 def _without_residuals(leaves: list[Tree], conjuncts: list[Scalar]) -> tuple[list[Tree], list[Scalar]]:
     """The same join with the inputs of each conjunct that is no key joined to one input."""
-    touched = [_touched(s, leaves) for s in conjuncts]
+    touched: list[Inputs] = [column_set(i for i, leaf in enumerate(leaves) if s.columns & leaf.columns) for s in conjuncts]
     keys = [t for s, t in zip(conjuncts, touched, strict=True) if _ends(s, leaves) is not None]
     groups: list[Inputs] = []
     for s, t in zip(conjuncts, touched, strict=True):
@@ -122,9 +122,7 @@ def _without_residuals(leaves: list[Tree], conjuncts: list[Scalar]) -> tuple[lis
             groups.append(joined)
         elif not t:
             return [Tree(JoinGraph(combined(conjuncts)), tuple(leaves))], []
-    merged = 0
-    for group in groups:
-        merged |= group
+    merged = union(groups)
     rest = [leaf for i, leaf in enumerate(leaves) if not merged >> i & 1]
     inside = set()
     for group in groups:
@@ -132,14 +130,6 @@ def _without_residuals(leaves: list[Tree], conjuncts: list[Scalar]) -> tuple[lis
         inside |= set(within)
         rest.append(Tree(JoinGraph(combined(within)), tuple(leaves[i] for i in column_ids(group))))
     return rest, [s for s in conjuncts if s not in inside]
-
-
-def _touched(scalar: Scalar, leaves: Sequence[Tree]) -> Inputs:
-    touched = 0
-    for i, leaf in enumerate(leaves):
-        if scalar.columns & leaf.columns:
-            touched |= 1 << i
-    return touched
 
 
 def _linked(wanted: Inputs, keys: Sequence[Inputs]) -> Inputs:

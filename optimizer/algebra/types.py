@@ -37,24 +37,11 @@ MAX_PRECISION = 38
 _NARROW_PRECISION = 18  # decimals that fit 64 bits stay there: arithmetic raises on overflow rather than widening
 
 _NAMES = {
-    pa.null(): "NULL",
-    pa.bool_(): "BOOLEAN",
-    pa.int8(): "TINYINT",
-    pa.int16(): "SMALLINT",
-    pa.int32(): "INTEGER",
-    pa.int64(): "BIGINT",
-    pa.uint8(): "UTINYINT",
-    pa.uint16(): "USMALLINT",
-    pa.uint32(): "UINTEGER",
-    pa.uint64(): "UBIGINT",
-    pa.float32(): "FLOAT",
-    pa.float64(): "DOUBLE",
-    pa.string(): "VARCHAR",
-    pa.large_string(): "VARCHAR",
-    pa.date32(): "DATE",
-    pa.binary(): "BLOB",
-    pa.month_day_nano_interval(): "INTERVAL",
-}
+    pa.null(): "NULL", pa.bool_(): "BOOLEAN", pa.int8(): "TINYINT", pa.int16(): "SMALLINT", pa.int32(): "INTEGER",
+    pa.int64(): "BIGINT", pa.uint8(): "UTINYINT", pa.uint16(): "USMALLINT", pa.uint32(): "UINTEGER", pa.uint64(): "UBIGINT",
+    pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.string(): "VARCHAR", pa.large_string(): "VARCHAR", pa.date32(): "DATE",
+    pa.binary(): "BLOB", pa.month_day_nano_interval(): "INTERVAL",
+}  # fmt: skip
 _SIMPLE = frozenset(type.id for type in _NAMES)  # none of them has parameters; to hash a type takes longer
 _DIGITS = {8: 3, 16: 5, 32: 10}  # decimal digits of an integer of that many bits
 
@@ -144,24 +131,15 @@ def common_type(a: DataType, b: DataType) -> DataType | None:
     """
     if a == b:
         return a
-    if pa.types.is_null(a):
-        return b
-    if pa.types.is_null(b):
-        return a
-    if pa.types.is_boolean(a) and is_integer(b):
-        return b
-    if pa.types.is_boolean(b) and is_integer(a):
-        return a
+    for one, other in ((a, b), (b, a)):
+        if pa.types.is_null(one) or (pa.types.is_boolean(one) and is_integer(other)) or (is_date(one) and is_timestamp(other)):
+            return other
     if is_numeric(a) and is_numeric(b):
         return _common_number(a, b)
     if is_string(a) and is_string(b):
         return STRING
     if is_date(a) and is_date(b):
         return DATE
-    if is_date(a) and is_timestamp(b):
-        return b
-    if is_date(b) and is_timestamp(a):
-        return a
     if is_timestamp(a) and is_timestamp(b):
         units = ("s", "ms", "us", "ns")
         return a if units.index(a.unit) > units.index(b.unit) else b
@@ -238,12 +216,8 @@ def cast_may_fail(source: DataType, target: DataType) -> bool:
     if t.is_integer(source) and t.is_decimal(target):
         largest = 1 << source.bit_width - t.is_signed_integer(source)
         return bool(len(str(largest)) > target.precision - target.scale)
-    if t.is_float32(source) and t.is_float64(target):
-        return False
     if t.is_decimal(source) and t.is_decimal(target):
         return bool(source.precision - source.scale > target.precision - target.scale)
-    if t.is_date32(source) and t.is_timestamp(target):
-        return False
-    if t.is_timestamp(source) and t.is_date32(target):
-        return False
-    return not t.is_boolean(source)
+    widens = t.is_float32(source) and t.is_float64(target)
+    moments = (t.is_date32(source) and t.is_timestamp(target)) or (t.is_timestamp(source) and t.is_date32(target))
+    return not (widens or moments or t.is_boolean(source))

@@ -9,9 +9,8 @@ The caller drops alternatives that do not satisfy the goal and repeated ones. Fo
 operator's cheapest ways to run.
 """
 
-from optimizer.algebra.physical.aggregates import HashAggregate, StreamingAggregate
+from optimizer.algebra.physical.aggregates import HashAggregate, HashGroupingSets, StreamingAggregate
 from optimizer.algebra.physical.apply import LookupRows, NestedApply, RangeLookup
-from optimizer.algebra.physical.grouping_sets import HashGroupingSets
 from optimizer.algebra.physical.joins import HashJoin, MergeJoin, NestedLoopJoin
 from optimizer.algebra.physical.leaves import ConstantRows, TableScan
 from optimizer.algebra.physical.operator import PhysicalOperator

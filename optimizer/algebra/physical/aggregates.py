@@ -1,4 +1,4 @@
-"""Aggregates: by hashing, or over adjacent rows."""
+"""Aggregates: by hashing, or over adjacent rows; several groupings of the same rows at once, by hashing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import chain, takewhile
 from typing import ClassVar
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set, union
-from optimizer.algebra.logical import Aggregate, AggregateItem, Label
+from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingKey, GroupingSets, Label
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import (
@@ -81,3 +81,21 @@ class StreamingAggregate(_Aggregate):
         determined = inputs[0].closure(column_set(self.keys))  # rows of a group are equal on these
         prefix = tuple(takewhile(lambda key: determined >> key.column & 1, delivered.collation))
         return self._permuted(prefix, inputs[0])  # what the offer leaves open may be determined further down
+
+
+@dataclass(frozen=True, slots=True)
+class HashGroupingSets(PhysicalOperator):
+    """Groups once by all keys, then groups the groups by the keys of each set; see `GroupingSets` for the fields."""
+
+    keys: tuple[GroupingKey, ...]
+    sets: tuple[ColumnSet, ...]
+    aggregates: tuple[AggregateItem, ...]
+    number: ColumnId
+    name: ClassVar[str] = "hash_grouping_sets"
+
+    def describe(self, label: Label) -> str:
+        return GroupingSets(self.keys, self.sets, self.aggregates, self.number).describe(label)
+
+    def used_columns(self, output: ColumnSet) -> ColumnSet:
+        keys = column_set(key.source for key in self.keys)
+        return keys | union(item.call.columns for item in self.aggregates if output >> item.id & 1)

@@ -30,14 +30,8 @@ from optimizer.algebra.traits import (
     spellings,
 )
 
-LEFT_ORDER = (  # each left row's results come together
-    JoinKind.INNER,
-    JoinKind.LEFT,
-    JoinKind.SEMI,
-    JoinKind.ANTI,
-    JoinKind.MARK,
-    JoinKind.SINGLE,
-)
+# each left row's results come together
+LEFT_ORDER = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK, JoinKind.SINGLE)
 RIGHT_ORDER = (JoinKind.INNER, JoinKind.LEFT)  # and these in the order of the right input, in a nested loop
 
 
