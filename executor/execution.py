@@ -61,12 +61,9 @@ ARROW = ArrowEngine()
 
 
 def reader(
-    query: OptimizedQuery,
-    counters: Counters | None = None,
-    limits: Limits | None = None,
-    progress: Callable[[Watch], None] | None = None,
-    engine: Engine = ARROW,
-) -> pa.RecordBatchReader:
+    query: OptimizedQuery, counters: Counters | None = None, limits: Limits | None = None,
+    progress: Callable[[Watch], None] | None = None, engine: Engine = ARROW,
+) -> pa.RecordBatchReader:  # fmt: skip
     """The result as a stream under the user's column names; it runs as it is read. Raises ExecutionError.
 
     With `limits` it runs on a thread of its own and can be stopped at any time; `progress` is called while it is waited for.

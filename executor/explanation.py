@@ -83,14 +83,9 @@ class Explanation:
         }
 
     def why(
-        self,
-        *,
-        join_order: str | None = None,
-        rule: str | None = None,
-        operator: str | None = None,
-        mexpr: int | None = None,
+        self, *, join_order: str | None = None, rule: str | None = None, operator: str | None = None, mexpr: int | None = None,
         plan: Any = None,
-    ) -> Answer:
+    ) -> Answer:  # fmt: skip
         """Why the plan is not another: one with a join order, of a rule, with an operator, of a multi-expression, or a whole plan
         (`json` of another explanation). Raises SettingsError for what is none, and unless one thing is asked."""
         asked = {"join_order": join_order, "rule": rule, "operator": operator, "mexpr": mexpr, "plan": plan}

@@ -32,11 +32,9 @@ class WhatIf:
         return Changed(self.query, found.plan, self._memo.cost_of(self.query.plan, rows, factors))
 
     def diagram(
-        self,
-        axes: Sequence[tuple[frozenset[str], float | None, float | None]],
-        factors: Mapping[str, float] | None = None,
+        self, axes: Sequence[tuple[frozenset[str], float | None, float | None]], factors: Mapping[str, float] | None = None,
         points: int = 60,
-    ) -> PlanDiagram:
+    ) -> PlanDiagram:  # fmt: skip
         """The plan diagram over the rows of one set of relations or two, each with the least and the greatest value (None: by
         the estimate)."""
         found = PlanDiagram(*diagram(self._memo, [axis(self._memo, *each, points) for each in axes], factors))

@@ -20,14 +20,9 @@ from executor.arrow.selection import mask_of
 from optimizer.algebra.columns import DataType
 
 KERNELS = {"=": pc.equal, "<>": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal}
-_OF_WORDS: dict[str, np.ufunc] = {
-    "=": np.equal,
-    "<>": np.not_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-}
+_OF_WORDS: dict[str, np.ufunc] = dict(
+    zip(KERNELS, (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal), strict=True)
+)
 
 
 def compare(function: str, a: Value, b: Value) -> Value:

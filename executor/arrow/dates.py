@@ -21,16 +21,9 @@ _INFINITE = (1 << 63) - 1  # microseconds
 _FIRST_DAY, _LAST_DAY = int(np.datetime64("0001-01-01").astype(int)), int(np.datetime64("9999-12-31").astype(int))
 
 _PARTS = {
-    "year": pc.year,
-    "quarter": pc.quarter,
-    "month": pc.month,
-    "day": pc.day,
-    "hour": pc.hour,
-    "minute": pc.minute,
-    "second": pc.second,
-    "dayofyear": pc.day_of_year,
-    "week": pc.iso_week,
-}
+    "year": pc.year, "quarter": pc.quarter, "month": pc.month, "day": pc.day, "hour": pc.hour, "minute": pc.minute,
+    "second": pc.second, "dayofyear": pc.day_of_year, "week": pc.iso_week,
+}  # fmt: skip
 PART_NAMES = (*_PARTS, "dayofweek")
 _FLOORED = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year")
 _YEARS = {"decade": 10, "century": 100, "centurie": 100, "millennium": 1000, "millenium": 1000}

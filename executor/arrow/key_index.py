@@ -39,20 +39,9 @@ class KeyIndex:
     """
 
     __slots__ = (
-        "_base",
-        "_keys",
-        "_mask",
-        "_null_safe",
-        "_reserve",
-        "_seed",
-        "_shift",
-        "_table",
-        "_words",
-        "counts",
-        "first",
-        "rows",
+        "_base", "_keys", "_mask", "_null_safe", "_reserve", "_seed", "_shift", "_table", "_words", "counts", "first", "rows",
         "unique",
-    )
+    )  # fmt: skip
 
     def __init__(self, keys: Sequence[pa.Array], null_safe: int = 0, reserve: Callable[[int], None] | None = None) -> None:
         """`reserve` is told about how many bytes it will take, before it takes them."""

@@ -22,12 +22,9 @@ _HALF = np.uint64(32)
 
 
 def by_key_parts(
-    tables: list[pa.Table],
-    keys: Sequence[str],
-    work: Callable[[pa.Table], pa.Table],
-    tuning: Tuning,
+    tables: list[pa.Table], keys: Sequence[str], work: Callable[[pa.Table], pa.Table], tuning: Tuning,
     made: Callable[[int], None] | None = None,
-) -> pa.Table:
+) -> pa.Table:  # fmt: skip
     """What `work` makes of the rows of all tables, where what it makes of a row depends only on those with equal `keys` (NULL
     equals NULL), in their order. Parts have some `tuning.part` rows; fewer than twice as many are one. Empties `tables`, whose
     rows are held until all is done; `made` is told how many bytes there are besides, each time that there are more."""

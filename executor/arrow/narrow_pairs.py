@@ -44,14 +44,9 @@ class NarrowPairs:
     Several threads may ask at a time."""
 
     def __init__(
-        self,
-        condition: Predicate,
-        columns: tuple[ColumnSet, ColumnSet],
-        inner: pa.RecordBatch,
-        as_it_is: bool,
-        tuning: Tuning,
+        self, condition: Predicate, columns: tuple[ColumnSet, ColumnSet], inner: pa.RecordBatch, as_it_is: bool, tuning: Tuning,
         held: Callable[[int], None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """`columns`: of outer and inner rows. `as_it_is`: an outer row has to meet its rows in the order of `inner`. `held` is
         told how many bytes are held besides these."""
         self._inner, self._held = inner, held

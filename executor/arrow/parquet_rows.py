@@ -124,13 +124,9 @@ class Decoder:
     """
 
     def __init__(
-        self,
-        predicate: Predicate,
-        names: dict[ColumnId, str],
-        types: dict[ColumnId, DataType],
-        schema: pa.Schema,
+        self, predicate: Predicate, names: dict[ColumnId, str], types: dict[ColumnId, DataType], schema: pa.Schema,
         tests: Sequence[RowTest] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._names, self._types, self._schema, self._tests = names, types, schema, tests
         one_text: dict[ColumnId, list[int]] = {}
         for i, conjunct in enumerate(predicate):

@@ -68,14 +68,10 @@ class SparkEngine:
     name = cost_model = "spark"
 
     def __init__(
-        self,
-        spark: SparkSession | Callable[[], SparkSession] | None = None,
-        nodes: int = 4,
-        tasks: int | None = None,
-        what: str = "planscope",
-        say: Callable[[str], None] | None = None,
+        self, spark: SparkSession | Callable[[], SparkSession] | None = None, nodes: int = 4, tasks: int | None = None,
+        what: str = "planscope", say: Callable[[str], None] | None = None,
         failures: Callable[[], AbstractContextManager[None]] = _failures,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._spark, self.nodes, self.tasks = spark, nodes, tasks
         self._what, self._say, self._failures = what, say or (lambda _: None), failures
 
@@ -90,15 +86,9 @@ class SparkEngine:
         return placed(plan, order, columns, self.moving)
 
     def execute(
-        self,
-        plan: PlanNode,
-        order: Collation,
-        columns: Columns,
-        sources: Mapping[str, TableSource],
-        counters: Counters | None = None,
-        tuning: Tuning | None = None,
-        watch: Watch | None = None,
-    ) -> pa.RecordBatchReader:
+        self, plan: PlanNode, order: Collation, columns: Columns, sources: Mapping[str, TableSource],
+        counters: Counters | None = None, tuning: Tuning | None = None, watch: Watch | None = None,
+    ) -> pa.RecordBatchReader:  # fmt: skip
         """The rows of a plan, by `order`, as `executor.arrow.run.execute` has them. The job runs when a batch is asked for. Each
         task may hold what the watch allows."""
         moved = self.shown(plan, order, columns)

@@ -24,12 +24,9 @@ _servers: WeakKeyDictionary[Any, Callable[[], object]] = WeakKeyDictionary()
 
 
 def waited(
-    spark: SparkSession,
-    action: Callable[[], Made],
-    what: str,
-    say: Callable[[str], None],
+    spark: SparkSession, action: Callable[[], Made], what: str, say: Callable[[str], None],
     go_on: Callable[[], None] | None = None,
-) -> Made:
+) -> Made:  # fmt: skip
     """What `action`, which runs a job, gives. `what` describes the job in Spark's UI and to `say`, which hears now and then how
     many tasks are done, or for how long it runs; `go_on` is called more often, and ends the job by raising. The processes of its
     tasks end within a few seconds; those of a server may go on until the time of the query is over. Raises ConnectionError when

@@ -20,16 +20,9 @@ class PlanNode:
     __slots__ = ("alternative", "columns", "cost", "group", "id", "inputs", "local_cost", "op", "rows")
 
     def __init__(
-        self,
-        op: PhysicalOperator,
-        inputs: tuple[PlanNode, ...],
-        columns: ColumnSet,
-        alternative: Alternative,
-        rows: float,
-        local_cost: float,
-        cost: float,
-        group: int = -1,
-    ) -> None:
+        self, op: PhysicalOperator, inputs: tuple[PlanNode, ...], columns: ColumnSet, alternative: Alternative, rows: float,
+        local_cost: float, cost: float, group: int = -1,
+    ) -> None:  # fmt: skip
         self.op, self.inputs, self.columns, self.alternative = op, inputs, columns, alternative
         self.rows, self.local_cost, self.cost, self.group = rows, local_cost, cost, group
         self.id = -1

@@ -31,14 +31,9 @@ class LogicalProps:
     __slots__ = ("answers", "columns", "constants", "dependencies", "equivalences", "keys", "not_null")
 
     def __init__(
-        self,
-        columns: ColumnSet,
-        not_null: ColumnSet = 0,
-        keys: tuple[ColumnSet, ...] = (),
-        constants: ColumnSet = 0,
-        equivalences: tuple[ColumnSet, ...] = (),
-        dependencies: tuple[Dependency, ...] = (),
-    ) -> None:
+        self, columns: ColumnSet, not_null: ColumnSet = 0, keys: tuple[ColumnSet, ...] = (), constants: ColumnSet = 0,
+        equivalences: tuple[ColumnSet, ...] = (), dependencies: tuple[Dependency, ...] = (),
+    ) -> None:  # fmt: skip
         self.columns, self.not_null, self.constants = columns, not_null, constants
         self.equivalences = equivalences
         self.keys = keys

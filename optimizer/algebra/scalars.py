@@ -376,15 +376,9 @@ class WindowCall(CallOverRows):
     __slots__ = ("frame", "ignore_nulls")
 
     def __init__(
-        self,
-        function: str,
-        args: tuple[Scalar, ...],
-        distinct: bool,
-        filter: Scalar | None,
-        ignore_nulls: bool,
-        frame: Frame | None,
-        type: DataType,
-    ) -> None:
+        self, function: str, args: tuple[Scalar, ...], distinct: bool, filter: Scalar | None, ignore_nulls: bool,
+        frame: Frame | None, type: DataType,
+    ) -> None:  # fmt: skip
         known = AGGREGATE_FUNCTIONS.get(function)
         assert known is not None or function in WINDOW_FUNCTIONS, f"unknown window function {function}"
         self._set(type, args if filter is None else (*args, filter), raises=known is not None and known.raises)

@@ -123,13 +123,9 @@ class Catalog:
     __slots__ = ("_by_lower_name", "digest", "figures", "name", "passed_over", "scans", "tables", "unread")
 
     def __init__(
-        self,
-        name: str,
-        tables: Iterable[Table],
-        fingerprints: Iterable[str] = (),
-        unread: Mapping[str, str] = MappingProxyType({}),
-        passed_over: Sequence[str] = (),
-    ) -> None:
+        self, name: str, tables: Iterable[Table], fingerprints: Iterable[str] = (),
+        unread: Mapping[str, str] = MappingProxyType({}), passed_over: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         """`fingerprints` stand for the contents of the tables' files; without files there are none.
 
         Raises CatalogError when two names differ at most in letter case: SQL could not tell them apart.

@@ -59,15 +59,10 @@ def type_family(type: DataType) -> str:
 
 
 _FAMILIES = (
-    ("integer", kinds.is_integer),
-    ("decimal", kinds.is_decimal),
-    ("floating point", kinds.is_floating),
-    ("boolean", kinds.is_boolean),
-    ("string", kinds.is_string),
-    ("binary", kinds.is_binary),
-    ("date", kinds.is_date),
+    ("integer", kinds.is_integer), ("decimal", kinds.is_decimal), ("floating point", kinds.is_floating),
+    ("boolean", kinds.is_boolean), ("string", kinds.is_string), ("binary", kinds.is_binary), ("date", kinds.is_date),
     ("timestamp", kinds.is_timestamp),
-)
+)  # fmt: skip
 
 
 def fixed_width(type: DataType) -> float | None:

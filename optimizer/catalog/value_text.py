@@ -36,12 +36,6 @@ def _boolean(value: str) -> bool:
 
 
 _READERS: dict[str, Callable[[str], Any]] = {
-    "boolean": _boolean,
-    "integer": int,
-    "floating point": float,
-    "decimal": Decimal,
-    "date": datetime.date.fromisoformat,
-    "timestamp": datetime.datetime.fromisoformat,
-    "string": str,
-    "binary": base64.b64decode,
-}
+    "boolean": _boolean, "integer": int, "floating point": float, "decimal": Decimal, "date": datetime.date.fromisoformat,
+    "timestamp": datetime.datetime.fromisoformat, "string": str, "binary": base64.b64decode,
+}  # fmt: skip

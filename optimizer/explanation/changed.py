@@ -154,13 +154,9 @@ class ScaledCost:
 
 class _ScaledReruns(ScaledCost):
     def rerun(
-        self,
-        op: PhysicalOperator,
-        delivered: TraitSet,
-        output: RelationStats,
-        inputs: Sequence[RelationStats],
+        self, op: PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Sequence[RelationStats],
         kept: Sequence[bool],
-    ) -> float:
+    ) -> float:  # fmt: skip
         assert isinstance(self.base, Reruns)
         return self.base.rerun(op, delivered, output, inputs, kept) * self.factors.get(op.name, 1.0)
 

@@ -50,13 +50,9 @@ def rewrite(
     def rule_of(function: Rewrite) -> RewriteRule:
         own = name or function.__name__
         parts = {
-            "name": own,
-            "pattern": pattern,
-            "sweep": chosen,
-            "function": staticmethod(function),
-            "__doc__": function.__doc__,
+            "name": own, "pattern": pattern, "sweep": chosen, "function": staticmethod(function), "__doc__": function.__doc__,
             "__module__": function.__module__,
-        }
+        }  # fmt: skip
         rule: FunctionRule = type(own, (FunctionRule,), parts)()
         return rule
 

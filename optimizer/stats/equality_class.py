@@ -54,18 +54,13 @@ class _Entry(NamedTuple):
 class EqualityClass:
     """Columns that a region equates, directly or in turn. A subset may link only some of them: `factors` looks at the
     equalities whose two columns it holds. `several`: relations with columns in other classes too, or more than one in this;
-    `looks`: what tells relations
-    of as many rows apart, whatever their order."""
+    `looks`: what tells relations of as many rows apart, whatever their order."""
 
     def __init__(
-        self,
-        pairs: list[tuple[ColumnId, ColumnId]],
-        home: dict[ColumnId, int],
-        leaves: Sequence[RelationStats],
-        found: Mapping[tuple[ColumnId, ColumnId], tuple[int, int, int]],
-        several: Relations,
+        self, pairs: list[tuple[ColumnId, ColumnId]], home: dict[ColumnId, int], leaves: Sequence[RelationStats],
+        found: Mapping[tuple[ColumnId, ColumnId], tuple[int, int, int]], several: Relations,
         looks: Sequence[Looks],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._leaves, self._several, self._looks = leaves, several, looks
         self._pairs = [(1 << home[a] | 1 << home[b], 1 << a | 1 << b) for a, b in pairs]
         self._found = [(1 << a | 1 << b, *found[a, b]) for a, b in pairs if (a, b) in found]

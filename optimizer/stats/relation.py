@@ -29,15 +29,9 @@ class ColumnFigures:
     __slots__ = ("buckets", "frequent", "high", "low", "ndv", "null_fraction", "spread", "width")
 
     def __init__(
-        self,
-        ndv: float,
-        null_fraction: float = 0.0,
-        low: float | None = None,
-        high: float | None = None,
-        width: float = 8.0,
-        frequent: Mapping[Any, float] = NONE_KNOWN,
-        spread: Spread | None = None,
-    ) -> None:
+        self, ndv: float, null_fraction: float = 0.0, low: float | None = None, high: float | None = None, width: float = 8.0,
+        frequent: Mapping[Any, float] = NONE_KNOWN, spread: Spread | None = None,
+    ) -> None:  # fmt: skip
         self.ndv, self.null_fraction, self.low, self.high, self.width = ndv, null_fraction, low, high, width
         self.frequent, self.spread = frequent, spread
         self.buckets: Any = None
@@ -67,15 +61,9 @@ class RelationStats:
     __slots__ = ("base_rows", "columns", "distinct", "equated", "hides", "joined", "keys", "predicate", "props", "rows", "tree")
 
     def __init__(
-        self,
-        rows: float,
-        columns: dict[ColumnId, ColumnFigures],
-        base_rows: float | None = None,
-        keys: tuple[int, ...] = (),
-        joined: tuple[RelationStats, ...] | None = None,
-        predicate: Predicate = (),
-        hides: bool = False,
-    ) -> None:
+        self, rows: float, columns: dict[ColumnId, ColumnFigures], base_rows: float | None = None, keys: tuple[int, ...] = (),
+        joined: tuple[RelationStats, ...] | None = None, predicate: Predicate = (), hides: bool = False,
+    ) -> None:  # fmt: skip
         self.rows = rows = min(rows, CEILING)
         self.columns = columns
         self.base_rows = rows if base_rows is None else base_rows
