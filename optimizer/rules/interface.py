@@ -206,6 +206,47 @@ class RewriteRule(Rule):
         raise AssertionError(f"{self.name} has no apply")
 
 
+Rewrite: TypeAlias = Callable[[Tree, RuleContext], Tree | None]
+
+ANY_OPERATOR = node(LogicalOperator)
+
+
+class FunctionRule(RewriteRule):
+    """A rewrite that is one function; made by `rewrite`. Each function has a class of its own, which carries its name."""
+
+    function: ClassVar[Rewrite]
+
+    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
+        return type(self).function(bound, context)
+
+    @classmethod
+    def summary(cls) -> str:
+        if cls.__module__.endswith(f".{cls.name}"):  # the file is about this rule alone
+            return super().summary()
+        return (cls.__doc__ or "").strip().split("\n", 1)[0]
+
+
+def rewrite(
+    pattern: Pattern = ANY_OPERATOR, *, sweep: Sweep | str | None = None, name: str | None = None, openings: int = 0
+) -> Callable[[Rewrite], RewriteRule]:
+    """Makes a function a rule. It is asked about trees that fit `pattern`, and answers with a tree of the same rows in the same
+    columns, or None where it does not apply. `sweep`: "up" or "down"; `name`: other than the function's; `openings`: as in
+    `RewriteRule`."""
+    chosen = None if sweep is None else Sweep(sweep)
+
+    def rule_of(function: Rewrite) -> RewriteRule:
+        own = name or function.__name__
+        parts = {
+            "name": own, "pattern": pattern, "sweep": chosen, "openings": openings, "function": staticmethod(function),
+            "__doc__": function.__doc__, "__module__": function.__module__,
+        }  # fmt: skip
+        rule: FunctionRule = type(own, (FunctionRule,), parts)()
+        rule.apply = function  # type: ignore[assignment]  # without a call between: rules are asked often
+        return rule
+
+    return rule_of
+
+
 class ImplementationRule(Rule):
     """Logical to physical: operators that compute `bound.op` over the same inputs in the same order.
 

@@ -16,32 +16,32 @@ from optimizer.prepass.compiled import fits
 from optimizer.prepass.hep import Batch, run_program
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
-from optimizer.prepass.rules.apply_push_condition import ApplyPushCondition
+from optimizer.prepass.rules.apply_push_condition import apply_push_condition
 from optimizer.prepass.rules.column_prune import ColumnPrune
-from optimizer.prepass.rules.distinct_remove_semi import DistinctRemoveSemi
-from optimizer.prepass.rules.filter_merge import FilterMerge
-from optimizer.prepass.rules.filter_push_aggregate import FilterPushAggregate
-from optimizer.prepass.rules.filter_push_choice import FilterPushChoice
-from optimizer.prepass.rules.filter_push_grouping_sets import FilterPushGroupingSets
-from optimizer.prepass.rules.filter_push_join import FilterPushJoin
-from optimizer.prepass.rules.filter_push_limit import FilterPushLimit
-from optimizer.prepass.rules.filter_push_project import FilterPushProject
+from optimizer.prepass.rules.distinct_remove_semi import distinct_remove_semi
+from optimizer.prepass.rules.filter_merge import filter_merge
+from optimizer.prepass.rules.filter_push_aggregate import filter_push_aggregate
+from optimizer.prepass.rules.filter_push_choice import filter_push_choice
+from optimizer.prepass.rules.filter_push_grouping_sets import filter_push_grouping_sets
+from optimizer.prepass.rules.filter_push_join import filter_push_join
+from optimizer.prepass.rules.filter_push_limit import filter_push_limit
+from optimizer.prepass.rules.filter_push_project import filter_push_project
 from optimizer.prepass.rules.filter_push_scan import FilterPushScan
-from optimizer.prepass.rules.filter_push_setop import FilterPushSetOp
-from optimizer.prepass.rules.filter_push_window import FilterPushWindow
-from optimizer.prepass.rules.join_connect import JoinConnect
-from optimizer.prepass.rules.join_infer_filter import JoinInferFilter
-from optimizer.prepass.rules.join_infer_or import JoinInferOr
-from optimizer.prepass.rules.join_push_condition import JoinPushCondition
-from optimizer.prepass.rules.limit_push_join import LimitPushJoin
-from optimizer.prepass.rules.limit_push_one_match import LimitPushOneMatch
-from optimizer.prepass.rules.limit_reduce_order import LimitReduceOrder
-from optimizer.prepass.rules.mark_join_remove import MarkJoinRemove
-from optimizer.prepass.rules.mark_join_to_semi import MarkJoinToSemi
-from optimizer.prepass.rules.outer_join_remove import OuterJoinRemove
-from optimizer.prepass.rules.outer_join_simplify import OuterJoinSimplify
-from optimizer.prepass.rules.outer_join_to_anti import OuterJoinToAnti
-from optimizer.prepass.rules.single_join_to_left import SingleJoinToLeft
+from optimizer.prepass.rules.filter_push_setop import filter_push_setop
+from optimizer.prepass.rules.filter_push_window import filter_push_window
+from optimizer.prepass.rules.join_connect import join_connect
+from optimizer.prepass.rules.join_infer_filter import join_infer_filter
+from optimizer.prepass.rules.join_infer_or import join_infer_or
+from optimizer.prepass.rules.join_push_condition import join_push_condition
+from optimizer.prepass.rules.limit_push_join import limit_push_join
+from optimizer.prepass.rules.limit_push_one_match import limit_push_one_match
+from optimizer.prepass.rules.limit_reduce_order import limit_reduce_order
+from optimizer.prepass.rules.mark_join_remove import mark_join_remove
+from optimizer.prepass.rules.mark_join_to_semi import mark_join_to_semi
+from optimizer.prepass.rules.outer_join_remove import outer_join_remove
+from optimizer.prepass.rules.outer_join_simplify import outer_join_simplify
+from optimizer.prepass.rules.outer_join_to_anti import outer_join_to_anti
+from optimizer.prepass.rules.single_join_to_left import single_join_to_left
 from optimizer.rules.interface import RewriteRule, RuleContext
 from optimizer.settings import Settings
 from tests.conftest import quick_and_slow
@@ -50,13 +50,13 @@ from tests.reference.naive import run
 from tests.rules.dependent_trees import INT, Trees, database
 
 PUSHING: tuple[RewriteRule, ...] = (
-    FilterMerge(), OuterJoinSimplify(), OuterJoinToAnti(), MarkJoinToSemi(), SingleJoinToLeft(),
-    FilterPushProject(), FilterPushJoin(),
-    FilterPushAggregate(), FilterPushGroupingSets(), FilterPushWindow(), FilterPushSetOp(), FilterPushLimit(),
-    FilterPushChoice(), FilterPushScan(), JoinPushCondition(), ApplyPushCondition(), JoinInferFilter(), JoinInferOr(),
-    JoinConnect(), DistinctRemoveSemi(),    LimitReduceOrder(), LimitPushOneMatch(), LimitPushJoin(),
+    filter_merge, outer_join_simplify, outer_join_to_anti, mark_join_to_semi, single_join_to_left,
+    filter_push_project, filter_push_join,
+    filter_push_aggregate, filter_push_grouping_sets, filter_push_window, filter_push_setop, filter_push_limit,
+    filter_push_choice, FilterPushScan(), join_push_condition, apply_push_condition, join_infer_filter, join_infer_or,
+    join_connect, distinct_remove_semi,    limit_reduce_order, limit_push_one_match, limit_push_join,
 )  # fmt: skip
-REMOVING: tuple[RewriteRule, ...] = (MarkJoinRemove(), OuterJoinRemove())
+REMOVING: tuple[RewriteRule, ...] = (mark_join_remove, outer_join_remove)
 OWN = (Batch("pushing", PUSHING), Batch("removing", REMOVING), Batch("columns", (ColumnPrune(),), fixpoint=False))
 
 
@@ -185,7 +185,7 @@ def test_conjuncts_without_columns_stay_when_joins_are_regrouped() -> None:
     about_row = compare(">", OuterRef(trees.columns.new("o", INT, True).id, INT), Literal(1, INT))
     crossed = Tree(Join(JoinKind.INNER, ()), (Tree(Join(JoinKind.INNER, ()), (a, b)), c))
     joined = Tree(Join(JoinKind.INNER, conjunction((equal(0, 3), equal(1, 3), equal(2, 3), about_row))), (crossed, d))
-    connected = JoinConnect().apply(joined, RuleContext(trees.columns, Settings()))
+    connected = join_connect.apply(joined, RuleContext(trees.columns, Settings()))
     assert connected is not None
     assert times(about_row, connected) == 1
 

@@ -12,8 +12,8 @@ from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Scalar
 from optimizer.algebra.types import DATE, INT32, INT64, TIMESTAMP
 from optimizer.errors import ExecutionError
-from optimizer.prepass.rules.arithmetic_within_bounds import ArithmeticWithinBounds
-from optimizer.prepass.rules.join_separate_sides import JoinSeparateSides
+from optimizer.prepass.rules.arithmetic_within_bounds import arithmetic_within_bounds
+from optimizer.prepass.rules.join_separate_sides import join_separate_sides
 from optimizer.rules.interface import RuleContext
 from optimizer.settings import DEFAULTS
 
@@ -92,8 +92,8 @@ def test_the_values_are_the_same(seed: int) -> None:
             for n, half in (("l", refs[:HALF]), ("r", refs[HALF:]))
         ]
         before = Tree(Join(JoinKind.INNER, (comparison(random, refs),)), tuple(inputs))
-        marked = ArithmeticWithinBounds().apply(before, context) or before
-        after = JoinSeparateSides().apply(marked, context)
+        marked = arithmetic_within_bounds.apply(before, context) or before
+        after = join_separate_sides.apply(marked, context)
         if after is None:
             continue
         form = "moments" if before.op.scalars()[0].columns & MOMENTS else "sums"
@@ -104,7 +104,7 @@ def test_the_values_are_the_same(seed: int) -> None:
             found = evaluate(predicate_scalar(after.op.scalars()), row)
             assert found is expected, f"{before.op.scalars()} is {expected}, {after.op.scalars()} {found}, of {row}"
             true += expected is True
-        assert JoinSeparateSides().apply(after, context) is None
+        assert join_separate_sides.apply(after, context) is None
     assert min(fired["abs"], fired["moments"], fired["sums"]) > 8 and true > 300, fired
 
 
@@ -113,7 +113,7 @@ def test_without_bounds_nothing_is_done() -> None:
     a, b = (ColumnRef(columns.new(name, INT64, True).id, INT64) for name in "ab")
     scans = tuple(Tree(Scan(n, n, (ScanColumn(r.id, n),))) for n, r in (("a", a), ("b", b)))
     tree = Tree(Join(JoinKind.INNER, (compare("=", Call("-", (a, b), INT64), Literal(1, INT64)),)), scans)
-    assert JoinSeparateSides().apply(tree, RuleContext(columns, DEFAULTS)) is None
+    assert join_separate_sides.apply(tree, RuleContext(columns, DEFAULTS)) is None
     with pytest.raises(ExecutionError):
         evaluate(tree.op.scalars()[0], {a.id: 2**63 - 1, b.id: -1})
 
@@ -126,6 +126,6 @@ def test_a_constant_that_is_no_number_of_the_type_is_not_made() -> None:
     near = Call("+", (far, b), INT32)
     tree = Tree(Join(JoinKind.INNER, (compare("<", near, Literal(0, INT32)),)), scans)
     context = RuleContext(columns, DEFAULTS, bounds=lambda table, _: (8, 10) if table == "a" else (10, 20))
-    marked = ArithmeticWithinBounds().apply(tree, context)
+    marked = arithmetic_within_bounds.apply(tree, context)
     assert marked is not None and not marked.op.scalars()[0].raises
-    assert JoinSeparateSides().apply(marked, context) is None
+    assert join_separate_sides.apply(marked, context) is None

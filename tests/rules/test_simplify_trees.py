@@ -16,38 +16,38 @@ from optimizer.algebra.types import INT64
 from optimizer.errors import ExecutionError
 from optimizer.prepass.hep import Batch, run_program
 from optimizer.prepass.program import PROGRAM
-from optimizer.prepass.rules.aggregate_reduce_constant_keys import AggregateReduceConstantKeys
-from optimizer.prepass.rules.aggregate_remove import AggregateRemove
-from optimizer.prepass.rules.aggregate_remove_constants import AggregateRemoveConstants
-from optimizer.prepass.rules.aggregate_remove_one_row import AggregateRemoveOneRow
-from optimizer.prepass.rules.aggregate_simplify_calls import AggregateSimplifyCalls
+from optimizer.prepass.rules.aggregate_reduce_constant_keys import aggregate_reduce_constant_keys
+from optimizer.prepass.rules.aggregate_remove import aggregate_remove
+from optimizer.prepass.rules.aggregate_remove_constants import aggregate_remove_constants
+from optimizer.prepass.rules.aggregate_remove_one_row import aggregate_remove_one_row
+from optimizer.prepass.rules.aggregate_simplify_calls import aggregate_simplify_calls
 from optimizer.prepass.rules.boolean_normalize import BooleanNormalize
 from optimizer.prepass.rules.comparison_simplify import ComparisonSimplify
 from optimizer.prepass.rules.constant_fold import ConstantFold
-from optimizer.prepass.rules.distinct_remove_below import DistinctRemoveBelow
-from optimizer.prepass.rules.distinct_to_limit import DistinctToLimit
-from optimizer.prepass.rules.empty_propagate import EmptyPropagate
-from optimizer.prepass.rules.filter_merge import FilterMerge
-from optimizer.prepass.rules.filter_remove_implied import FilterRemoveImplied
-from optimizer.prepass.rules.limit_merge import LimitMerge
-from optimizer.prepass.rules.limit_remove import LimitRemove
-from optimizer.prepass.rules.not_null_simplify import NotNullSimplify
-from optimizer.prepass.rules.predicate_intersect import PredicateIntersect
-from optimizer.prepass.rules.predicate_weaken import PredicateWeaken
-from optimizer.prepass.rules.project_merge import ProjectMerge
-from optimizer.prepass.rules.project_merge_aggregate import ProjectMergeAggregate
-from optimizer.prepass.rules.sort_remove import SortRemove
-from optimizer.prepass.rules.union_remove_empty import UnionRemoveEmpty
+from optimizer.prepass.rules.distinct_remove_below import distinct_remove_below
+from optimizer.prepass.rules.distinct_to_limit import distinct_to_limit
+from optimizer.prepass.rules.empty_propagate import empty_propagate
+from optimizer.prepass.rules.filter_merge import filter_merge
+from optimizer.prepass.rules.filter_remove_implied import filter_remove_implied
+from optimizer.prepass.rules.limit_merge import limit_merge
+from optimizer.prepass.rules.limit_remove import limit_remove
+from optimizer.prepass.rules.not_null_simplify import not_null_simplify
+from optimizer.prepass.rules.predicate_intersect import predicate_intersect
+from optimizer.prepass.rules.predicate_weaken import predicate_weaken
+from optimizer.prepass.rules.project_merge import project_merge
+from optimizer.prepass.rules.project_merge_aggregate import project_merge_aggregate
+from optimizer.prepass.rules.sort_remove import sort_remove
+from optimizer.prepass.rules.union_remove_empty import union_remove_empty
 from optimizer.rules.interface import RewriteRule, RuleContext
 from optimizer.settings import Settings
 from tests.decorrelate.random_applies import RandomApplies
 from tests.reference.naive import run
 
 RULES: tuple[RewriteRule, ...] = (
-    ConstantFold(), BooleanNormalize(), ComparisonSimplify(), NotNullSimplify(), PredicateWeaken(), PredicateIntersect(),
-    EmptyPropagate(), UnionRemoveEmpty(), FilterMerge(), FilterRemoveImplied(), ProjectMerge(), ProjectMergeAggregate(),
-    AggregateRemove(), AggregateReduceConstantKeys(), AggregateRemoveConstants(), AggregateRemoveOneRow(),
-    AggregateSimplifyCalls(), DistinctRemoveBelow(), DistinctToLimit(), LimitMerge(), LimitRemove(), SortRemove(),
+    ConstantFold(), BooleanNormalize(), ComparisonSimplify(), not_null_simplify, predicate_weaken, predicate_intersect,
+    empty_propagate, union_remove_empty, filter_merge, filter_remove_implied, project_merge, project_merge_aggregate,
+    aggregate_remove, aggregate_reduce_constant_keys, aggregate_remove_constants, aggregate_remove_one_row,
+    aggregate_simplify_calls, distinct_remove_below, distinct_to_limit, limit_merge, limit_remove, sort_remove,
 )  # fmt: skip
 SELDOM = ("project_merge_aggregate",)
 

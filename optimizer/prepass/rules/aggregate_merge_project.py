@@ -17,21 +17,18 @@ from optimizer.algebra.scalar_trees import substitute
 from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import repeats
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class AggregateMergeProject(RewriteRule):
-    name = "aggregate_merge_project"
-    pattern = node(Aggregate, node(Project, ANY))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Aggregate(keys) as aggregate, (Tree(Project(computed), (below,)),)):
-                values = dict(computed)
-                if not all(isinstance(passed := values[key], ColumnRef) and passed.id == key for key in keys):
-                    return None
-                calls = aggregate.scalars()
-                if repeats(calls, values) or any(values[id].volatile for call in calls for id in column_ids(call.columns)):
-                    return None
-                return Tree(map_scalars(aggregate, lambda call: substitute(call, values)), (below,))
-        return None
+@rewrite(node(Aggregate, node(Project, ANY)))
+def aggregate_merge_project(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Aggregate(keys) as aggregate, (Tree(Project(computed), (below,)),)):
+            values = dict(computed)
+            if not all(isinstance(passed := values[key], ColumnRef) and passed.id == key for key in keys):
+                return None
+            calls = aggregate.scalars()
+            if repeats(calls, values) or any(values[id].volatile for call in calls for id in column_ids(call.columns)):
+                return None
+            return Tree(map_scalars(aggregate, lambda call: substitute(call, values)), (below,))
+    return None

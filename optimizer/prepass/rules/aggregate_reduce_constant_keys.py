@@ -16,27 +16,24 @@ from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.logical import Aggregate, Filter, Project, ProjectItem, Scan
 from optimizer.algebra.scalars import Call, ColumnRef, Literal
 from optimizer.algebra.trees import Node, Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class AggregateReduceConstantKeys(RewriteRule):
-    name = "aggregate_reduce_constant_keys"
-    pattern = node(Aggregate, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Aggregate(keys, items), (below,)) if len(keys) > 1:
-                known = known_constants(below)
-                constant = [key for key in keys if key in known]
-                if len(constant) == len(keys):
-                    constant = constant[1:]
-                if not constant:
-                    return None
-                rest = tuple(key for key in keys if key not in constant)
-                shown = [ProjectItem(key, known[key] if key in constant else reference(key, context.columns)) for key in keys]
-                shown += [ProjectItem(item.id, ColumnRef(item.id, item.call.type)) for item in items]
-                return Tree(Project(tuple(shown)), (Tree(Aggregate(rest, items), (below,)),))
-        return None
+@rewrite(node(Aggregate, ANY))
+def aggregate_reduce_constant_keys(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Aggregate(keys, items), (below,)) if len(keys) > 1:
+            known = known_constants(below)
+            constant = [key for key in keys if key in known]
+            if len(constant) == len(keys):
+                constant = constant[1:]
+            if not constant:
+                return None
+            rest = tuple(key for key in keys if key not in constant)
+            shown = [ProjectItem(key, known[key] if key in constant else reference(key, context.columns)) for key in keys]
+            shown += [ProjectItem(item.id, ColumnRef(item.id, item.call.type)) for item in items]
+            return Tree(Project(tuple(shown)), (Tree(Aggregate(rest, items), (below,)),))
+    return None
 
 
 def known_constants(node: Node) -> dict[ColumnId, Literal]:

@@ -19,21 +19,18 @@ from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Case, Cast, Literal, Scalar
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class AggregateRemove(RewriteRule):
-    name = "aggregate_remove"
-    pattern = node(Aggregate, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Aggregate(keys, items), (below,)) if keys and below.props.unique_on(column_set(keys)):
-                if any(item.call.volatile or not known_over_one_row(item.call) for item in items):
-                    return None
-                computed = (ProjectItem(item.id, over_one_row(item.call)) for item in items)
-                return Tree(Project((*passed(keys, context.columns), *computed)), (below,))
-        return None
+@rewrite(node(Aggregate, ANY))
+def aggregate_remove(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Aggregate(keys, items), (below,)) if keys and below.props.unique_on(column_set(keys)):
+            if any(item.call.volatile or not known_over_one_row(item.call) for item in items):
+                return None
+            computed = (ProjectItem(item.id, over_one_row(item.call)) for item in items)
+            return Tree(Project((*passed(keys, context.columns), *computed)), (below,))
+    return None
 
 
 def known_over_one_row(call: AggregateCall) -> bool:

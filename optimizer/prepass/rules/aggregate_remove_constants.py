@@ -21,29 +21,26 @@ from optimizer.algebra.raising import may_raise
 from optimizer.algebra.scalars import TRUE, AggregateCall, ColumnRef, Literal
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import is_float
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class AggregateRemoveConstants(RewriteRule):
-    name = "aggregate_remove_constants"
-    pattern = node(Aggregate, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Aggregate(keys, items), (below,)):
-                constants = {item.id: value for item in items if (value := _constant(item.call, bool(keys))) is not None}
-                if not constants:
+@rewrite(node(Aggregate, ANY))
+def aggregate_remove_constants(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Aggregate(keys, items), (below,)):
+            constants = {item.id: value for item in items if (value := _constant(item.call, bool(keys))) is not None}
+            if not constants:
+                return None
+            rest = tuple(item for item in items if item.id not in constants)
+            if not keys and not rest:
+                if may_raise(below) or (isinstance(below, Tree) and below.volatile):
                     return None
-                rest = tuple(item for item in items if item.id not in constants)
-                if not keys and not rest:
-                    if may_raise(below) or (isinstance(below, Tree) and below.volatile):
-                        return None
-                    ids = tuple(constants)
-                    return Tree(Values(ids, tuple(v.type for v in constants.values()), (tuple(constants.values()),)))
-                shown = list(passed(keys, context.columns))
-                shown += [ProjectItem(item.id, constants.get(item.id) or ColumnRef(item.id, item.call.type)) for item in items]
-                return Tree(Project(tuple(shown)), (Tree(Aggregate(keys, rest), (below,)),))
-        return None
+                ids = tuple(constants)
+                return Tree(Values(ids, tuple(v.type for v in constants.values()), (tuple(constants.values()),)))
+            shown = list(passed(keys, context.columns))
+            shown += [ProjectItem(item.id, constants.get(item.id) or ColumnRef(item.id, item.call.type)) for item in items]
+            return Tree(Project(tuple(shown)), (Tree(Aggregate(keys, rest), (below,)),))
+    return None
 
 
 def _constant(call: AggregateCall, with_keys: bool) -> Literal | None:

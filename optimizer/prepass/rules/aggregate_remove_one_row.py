@@ -13,17 +13,14 @@ from optimizer.algebra.logical import Aggregate, Project, ProjectItem
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.row_bounds import has_one_row
 from optimizer.prepass.rules.aggregate_remove import known_over_one_row, over_one_row
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class AggregateRemoveOneRow(RewriteRule):
-    name = "aggregate_remove_one_row"
-    pattern = node(Aggregate, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Aggregate((), (_, *_) as items), (below,)) if has_one_row(below) and all(
-                known_over_one_row(item.call) and not item.call.volatile for item in items
-            ):
-                return Tree(Project(tuple(ProjectItem(item.id, over_one_row(item.call)) for item in items)), (below,))
-        return None
+@rewrite(node(Aggregate, ANY))
+def aggregate_remove_one_row(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Aggregate((), (_, *_) as items), (below,)) if has_one_row(below) and all(
+            known_over_one_row(item.call) and not item.call.volatile for item in items
+        ):
+            return Tree(Project(tuple(ProjectItem(item.id, over_one_row(item.call)) for item in items)), (below,))
+    return None

@@ -18,18 +18,15 @@ from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.scalars import TRUE, AggregateCall, ColumnRef, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.scalar_rewrite import changed, plain
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class AggregateSimplifyCalls(RewriteRule):
-    name = "aggregate_simplify_calls"
-    pattern = node(Aggregate, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Aggregate(keys), (below,)):
-                return changed(bound, lambda call: _simpler(call, column_set(keys), below))
-        return None
+@rewrite(node(Aggregate, ANY))
+def aggregate_simplify_calls(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Aggregate(keys), (below,)):
+            return changed(bound, lambda call: _simpler(call, column_set(keys), below))
+    return None
 
 
 def _simpler(call: Scalar, keys: ColumnSet, below: Node) -> Scalar:

@@ -20,22 +20,19 @@ from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import for_row, over
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class ApplyPushCondition(RewriteRule):
-    name = "apply_push_condition"
-    pattern = node(Apply, ANY, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Apply(kind, here, mark), (left, right)) if here:
-                on_left: Predicate = ()
-                if kind in (JoinKind.INNER, JoinKind.SEMI):
-                    here, on_left = over(here, left.columns)
-                known = left.props.not_null | right.props.not_null if kind is JoinKind.MARK else None
-                here, on_right = over(here, left.columns | right.columns, known)
-                if on_left or on_right:
-                    inputs = filtered(on_left, left), filtered(for_row(on_right, left.columns), right)
-                    return Tree(Apply(kind, here, mark), inputs)
-        return None
+@rewrite(node(Apply, ANY, ANY))
+def apply_push_condition(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Apply(kind, here, mark), (left, right)) if here:
+            on_left: Predicate = ()
+            if kind in (JoinKind.INNER, JoinKind.SEMI):
+                here, on_left = over(here, left.columns)
+            known = left.props.not_null | right.props.not_null if kind is JoinKind.MARK else None
+            here, on_right = over(here, left.columns | right.columns, known)
+            if on_left or on_right:
+                inputs = filtered(on_left, left), filtered(for_row(on_right, left.columns), right)
+                return Tree(Apply(kind, here, mark), inputs)
+    return None

@@ -21,16 +21,12 @@ from optimizer.algebra.value_ranges import Ranges
 from optimizer.prepass.column_ranges import ColumnRanges
 from optimizer.prepass.openings import OVERFLOW, openings
 from optimizer.prepass.scalar_rewrite import changed
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RuleContext, node, rewrite
 
 
-class ArithmeticWithinBounds(RewriteRule):
-    name = "arithmetic_within_bounds"
-    pattern = node(LogicalOperator)
-    openings = OVERFLOW
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        if not any(openings(scalar) & OVERFLOW for scalar in bound.op.scalars()):
-            return None
-        ranges = Ranges(ColumnRanges((bound,) if isinstance(bound.op, Scan) else bound.inputs, context))
-        return changed(bound, lambda scalar: ranges.safe(scalar) if openings(scalar) & OVERFLOW else scalar)
+@rewrite(node(LogicalOperator), openings=OVERFLOW)
+def arithmetic_within_bounds(bound: Tree, context: RuleContext) -> Tree | None:
+    if not any(openings(scalar) & OVERFLOW for scalar in bound.op.scalars()):
+        return None
+    ranges = Ranges(ColumnRanges((bound,) if isinstance(bound.op, Scan) else bound.inputs, context))
+    return changed(bound, lambda scalar: ranges.safe(scalar) if openings(scalar) & OVERFLOW else scalar)

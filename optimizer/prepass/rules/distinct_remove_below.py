@@ -17,20 +17,17 @@ from optimizer.algebra.logical import Aggregate, Project, SetOp
 from optimizer.algebra.rebuild import map_down
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.demand import ignores_duplicates
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class DistinctRemoveBelow(RewriteRule):
-    name = "distinct_remove_below"
-    pattern = node(Aggregate, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Aggregate(_, items), (below,)) if all(ignores_duplicates(item.call) for item in items):
-                if isinstance(below, Tree):
-                    without = without_distinct(below)
-                    return None if without is below else Tree(bound.op, (without,))
-        return None
+@rewrite(node(Aggregate, ANY))
+def distinct_remove_below(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Aggregate(_, items), (below,)) if all(ignores_duplicates(item.call) for item in items):
+            if isinstance(below, Tree):
+                without = without_distinct(below)
+                return None if without is below else Tree(bound.op, (without,))
+    return None
 
 
 def without_distinct(root: Tree) -> Node:

@@ -19,20 +19,16 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import AnyJoin
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.rules.distinct_remove_below import without_distinct
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 _ASK_ONCE = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK)
 
 
-class DistinctRemoveSemi(RewriteRule):
-    name = "distinct_remove_semi"
-    pattern = node(AnyJoin, ANY, ANY)
-    openings = GROUPED
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(AnyJoin(kind=kind) as join, (left, Tree() as right)) if kind in _ASK_ONCE:
-                if all(is_congruent(s) for s in join.predicate):
-                    without = without_distinct(right)
-                    return None if without is right else Tree(join, (left, without))
-        return None
+@rewrite(node(AnyJoin, ANY, ANY), openings=GROUPED)
+def distinct_remove_semi(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(AnyJoin(kind=kind) as join, (left, Tree() as right)) if kind in _ASK_ONCE:
+            if all(is_congruent(s) for s in join.predicate):
+                without = without_distinct(right)
+                return None if without is right else Tree(join, (left, without))
+    return None

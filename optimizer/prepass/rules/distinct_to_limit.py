@@ -13,16 +13,13 @@ from optimizer.algebra.building import passed
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Aggregate, Limit, Project
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class DistinctToLimit(RewriteRule):
-    name = "distinct_to_limit"
-    pattern = node(Aggregate, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Aggregate(keys, ()), (below,)) if keys and not column_set(keys) & ~below.props.constants:
-                shown = passed(keys, context.columns)
-                return Tree(Project(shown), (Tree(Limit((), 0, 1), (below,)),))
-        return None
+@rewrite(node(Aggregate, ANY))
+def distinct_to_limit(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Aggregate(keys, ()), (below,)) if keys and not column_set(keys) & ~below.props.constants:
+            shown = passed(keys, context.columns)
+            return Tree(Project(shown), (Tree(Limit((), 0, 1), (below,)),))
+    return None

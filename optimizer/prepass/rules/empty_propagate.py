@@ -44,30 +44,29 @@ from optimizer.algebra.scalars import FALSE, ColumnRef, Literal, Predicate, Scal
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import INT64
 from optimizer.prepass.row_bounds import never
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RuleContext, node, rewrite
 
 
-class EmptyPropagate(RewriteRule):
-    name = "empty_propagate"
-    pattern = node((Scan, Filter, AnyJoin, Project, Limit, Window, Choice, Aggregate, GroupingSets, SetOp))
-    openings = NOT_TRUE | LISTED | LIMITED
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        op = bound.op
-        if not (any(map(is_nothing, bound.inputs)) or _has_no_rows(op)):
-            return None
-        match op:
-            case AnyJoin():
-                return _join(bound, op.kind, op.predicate, context)
-            case Scan() | Filter() | Project() | Limit() | Window() | Choice() | Aggregate(keys=(_, *_)):
-                return nothing(bound.columns, context)
-            case Aggregate(_, items):
-                return _values([_over_nothing(items)], context)
-            case GroupingSets():
-                return _grouping_sets(op, context)
-            case SetOp() if not (op.kind is SetOpKind.UNION and op.all):
-                return _set_operation(op, bound.inputs, context)
+@rewrite(
+    node((Scan, Filter, AnyJoin, Project, Limit, Window, Choice, Aggregate, GroupingSets, SetOp)),
+    openings=NOT_TRUE | LISTED | LIMITED,
+)
+def empty_propagate(bound: Tree, context: RuleContext) -> Tree | None:
+    op = bound.op
+    if not (any(map(is_nothing, bound.inputs)) or _has_no_rows(op)):
         return None
+    match op:
+        case AnyJoin():
+            return _join(bound, op.kind, op.predicate, context)
+        case Scan() | Filter() | Project() | Limit() | Window() | Choice() | Aggregate(keys=(_, *_)):
+            return nothing(bound.columns, context)
+        case Aggregate(_, items):
+            return _values([_over_nothing(items)], context)
+        case GroupingSets():
+            return _grouping_sets(op, context)
+        case SetOp() if not (op.kind is SetOpKind.UNION and op.all):
+            return _set_operation(op, bound.inputs, context)
+    return None
 
 
 def _has_no_rows(op: LogicalOperator) -> bool:

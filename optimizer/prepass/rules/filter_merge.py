@@ -12,18 +12,15 @@ from __future__ import annotations
 from optimizer.algebra.logical import Filter
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class FilterMerge(RewriteRule):
-    name = "filter_merge"
-    pattern = node(Filter, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Filter(()), (Tree() as below,)):
-                return below
-            case Tree(Filter(p), (Tree(Filter(q), (below,)),)):
-                if not (any(s.raises for s in p) and any(s.raises for s in q)):
-                    return Tree(Filter(conjunction((*p, *q))), (below,))
-        return None
+@rewrite(node(Filter, ANY))
+def filter_merge(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Filter(()), (Tree() as below,)):
+            return below
+        case Tree(Filter(p), (Tree(Filter(q), (below,)),)):
+            if not (any(s.raises for s in p) and any(s.raises for s in q)):
+                return Tree(Filter(conjunction((*p, *q))), (below,))
+    return None

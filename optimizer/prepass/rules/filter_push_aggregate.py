@@ -14,15 +14,12 @@ from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Aggregate, Filter
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import congruent_over, filter_lowered
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class FilterPushAggregate(RewriteRule):
-    name = "filter_push_aggregate"
-    pattern = node(Filter, node(Aggregate, ANY))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Filter(), (Tree(Aggregate((_, *_) as keys)),)):
-                return filter_lowered(bound, congruent_over(column_set(keys)))
-        return None
+@rewrite(node(Filter, node(Aggregate, ANY)))
+def filter_push_aggregate(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Filter(), (Tree(Aggregate((_, *_) as keys)),)):
+            return filter_lowered(bound, congruent_over(column_set(keys)))
+    return None

@@ -12,12 +12,9 @@ from __future__ import annotations
 from optimizer.algebra.logical import Choice, Filter
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import filter_lowered
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RuleContext, node, rewrite
 
 
-class FilterPushChoice(RewriteRule):
-    name = "filter_push_choice"
-    pattern = node(Filter, node(Choice))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        return filter_lowered(bound, lambda conjunct: None if conjunct.volatile else conjunct)
+@rewrite(node(Filter, node(Choice)))
+def filter_push_choice(bound: Tree, context: RuleContext) -> Tree | None:
+    return filter_lowered(bound, lambda conjunct: None if conjunct.volatile else conjunct)

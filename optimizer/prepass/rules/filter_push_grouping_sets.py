@@ -20,18 +20,15 @@ from optimizer.algebra.scalar_trees import substitute
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import congruent_over, filter_lowered
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class FilterPushGroupingSets(RewriteRule):
-    name = "filter_push_grouping_sets"
-    pattern = node(Filter, node(GroupingSets, ANY))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Filter(), (Tree(GroupingSets(keys, sets)),)) if all(sets):
-                everywhere = reduce(and_, sets)
-                values: dict[int, Scalar] = {k.id: reference(k.source, context.columns) for k in keys if everywhere >> k.id & 1}
-                over_keys = congruent_over(column_set(values))
-                return filter_lowered(bound, lambda s: None if over_keys(s) is None else substitute(s, values))
-        return None
+@rewrite(node(Filter, node(GroupingSets, ANY)))
+def filter_push_grouping_sets(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Filter(), (Tree(GroupingSets(keys, sets)),)) if all(sets):
+            everywhere = reduce(and_, sets)
+            values: dict[int, Scalar] = {k.id: reference(k.source, context.columns) for k in keys if everywhere >> k.id & 1}
+            over_keys = congruent_over(column_set(values))
+            return filter_lowered(bound, lambda s: None if over_keys(s) is None else substitute(s, values))
+    return None

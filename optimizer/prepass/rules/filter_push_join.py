@@ -28,15 +28,12 @@ from optimizer.algebra.logical_joins import AnyJoin, Apply
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class FilterPushJoin(RewriteRule):
-    name = "filter_push_join"
-    pattern = node(Filter, node(AnyJoin, ANY, ANY))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        return _pushed(bound.op.scalars(), tree_of(bound.inputs[0]))
+@rewrite(node(Filter, node(AnyJoin, ANY, ANY)))
+def filter_push_join(bound: Tree, context: RuleContext) -> Tree | None:
+    return _pushed(bound.op.scalars(), tree_of(bound.inputs[0]))
 
 
 class _Split(NamedTuple):

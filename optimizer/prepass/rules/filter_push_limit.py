@@ -11,16 +11,13 @@ from __future__ import annotations
 
 from optimizer.algebra.logical import Filter, Limit
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class FilterPushLimit(RewriteRule):
-    name = "filter_push_limit"
-    pattern = node(Filter, node(Limit, ANY))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Filter(predicate) as filter, (Tree(Limit(_, 0, None) as order, (below,)),)):
-                if not any(s.volatile for s in predicate):
-                    return Tree(order, (Tree(filter, (below,)),))
-        return None
+@rewrite(node(Filter, node(Limit, ANY)))
+def filter_push_limit(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Filter(predicate) as filter, (Tree(Limit(_, 0, None) as order, (below,)),)):
+            if not any(s.volatile for s in predicate):
+                return Tree(order, (Tree(filter, (below,)),))
+    return None

@@ -15,21 +15,18 @@ from optimizer.algebra.scalar_trees import substitute
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import filter_lowered
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class FilterPushProject(RewriteRule):
-    name = "filter_push_project"
-    pattern = node(Filter, node(Project, ANY))
+@rewrite(node(Filter, node(Project, ANY)))
+def filter_push_project(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Filter(), (Tree(Project(items)),)):
+            values = {item.id: item.value for item in items}
 
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Filter(), (Tree(Project(items)),)):
-                values = {item.id: item.value for item in items}
+            def replaced(conjunct: Scalar) -> Scalar | None:
+                said = substitute(conjunct, values)
+                return None if said.volatile else said
 
-                def replaced(conjunct: Scalar) -> Scalar | None:
-                    said = substitute(conjunct, values)
-                    return None if said.volatile else said
-
-                return filter_lowered(bound, replaced)
-        return None
+            return filter_lowered(bound, replaced)
+    return None

@@ -20,30 +20,27 @@ from optimizer.algebra.scalar_trees import substitute
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import lowered
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RuleContext, node, rewrite
 
 
-class FilterPushSetOp(RewriteRule):
-    name = "filter_push_setop"
-    pattern = node(Filter, node(SetOp))
+@rewrite(node(Filter, node(SetOp)))
+def filter_push_setop(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Filter(predicate), (Tree(SetOp(kind, all_, columns, sources) as setop, inputs),)):
+            strict, plain = kind is not SetOpKind.UNION, all_ and kind is SetOpKind.UNION
 
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Filter(predicate), (Tree(SetOp(kind, all_, columns, sources) as setop, inputs),)):
-                strict, plain = kind is not SetOpKind.UNION, all_ and kind is SetOpKind.UNION
+            def moving(conjunct: Scalar) -> Scalar | None:
+                stays = conjunct.volatile or (strict and conjunct.raises) or not (plain or is_congruent(conjunct))
+                return None if stays else conjunct
 
-                def moving(conjunct: Scalar) -> Scalar | None:
-                    stays = conjunct.volatile or (strict and conjunct.raises) or not (plain or is_congruent(conjunct))
-                    return None if stays else conjunct
-
-                moved, kept = lowered(predicate, moving)
-                if not moved:
-                    return None
-                branches = []
-                for below, source in zip(inputs, sources, strict=True):
-                    values: dict[int, Scalar] = {
-                        out: reference(inner, context.columns) for out, inner in zip(columns, source, strict=True)
-                    }
-                    branches.append(Tree(Filter(conjunction(substitute(s, values) for s in moved)), (below,)))
-                return filtered(kept, Tree(setop, tuple(branches)))
-        return None
+            moved, kept = lowered(predicate, moving)
+            if not moved:
+                return None
+            branches = []
+            for below, source in zip(inputs, sources, strict=True):
+                values: dict[int, Scalar] = {
+                    out: reference(inner, context.columns) for out, inner in zip(columns, source, strict=True)
+                }
+                branches.append(Tree(Filter(conjunction(substitute(s, values) for s in moved)), (below,)))
+            return filtered(kept, Tree(setop, tuple(branches)))
+    return None

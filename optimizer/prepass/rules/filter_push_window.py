@@ -14,15 +14,12 @@ from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Filter, Window
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import congruent_over, filter_lowered
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class FilterPushWindow(RewriteRule):
-    name = "filter_push_window"
-    pattern = node(Filter, node(Window, ANY))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Filter(), (Tree(Window(partition), (below,)),)):
-                return filter_lowered(bound, congruent_over(below.props.closure(column_set(partition)) & below.columns))
-        return None
+@rewrite(node(Filter, node(Window, ANY)))
+def filter_push_window(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Filter(), (Tree(Window(partition), (below,)),)):
+            return filter_lowered(bound, congruent_over(below.props.closure(column_set(partition)) & below.columns))
+    return None

@@ -22,22 +22,19 @@ from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.props import merge_equivalences
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Scalar
 from optimizer.algebra.trees import Node, Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class FilterRemoveImplied(RewriteRule):
-    name = "filter_remove_implied"
-    pattern = node(Filter, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Filter(predicate), (below,)) if predicate and (holding := _holding(below)):
-                equal = merge_equivalences(_equal_columns(conjunct) for conjunct in holding)
-                rest = [_of_equals(conjunct, equal) for conjunct in predicate if conjunct.volatile or conjunct not in holding]
-                fewer = conjunction(rest)
-                if fewer != predicate:
-                    return Tree(Filter(fewer), (below,))
-        return None
+@rewrite(node(Filter, ANY))
+def filter_remove_implied(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Filter(predicate), (below,)) if predicate and (holding := _holding(below)):
+            equal = merge_equivalences(_equal_columns(conjunct) for conjunct in holding)
+            rest = [_of_equals(conjunct, equal) for conjunct in predicate if conjunct.volatile or conjunct not in holding]
+            fewer = conjunction(rest)
+            if fewer != predicate:
+                return Tree(Filter(fewer), (below,))
+    return None
 
 
 def _equal_columns(conjunct: Scalar) -> ColumnSet:

@@ -29,22 +29,19 @@ from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.prepass.demand import ENDS, reduce_joins
 from optimizer.prepass.known import holds, widened_column
 from optimizer.prepass.rules.join_infer_filter import equated_pairs, moved
-from optimizer.rules.interface import RewriteRule, RuleContext
+from optimizer.rules.interface import RuleContext, rewrite
 
 
-class ForeignKeyJoinRemove(RewriteRule):
-    name = "foreign_key_join_remove"
-    pattern = ENDS
+@rewrite(ENDS)
+def foreign_key_join_remove(bound: Tree, context: RuleContext) -> Tree | None:
+    def reduce(join: Tree, needed: ColumnSet, once: bool) -> Node | None:
+        return without_referenced(join, needed, once, context)
 
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        def reduce(join: Tree, needed: ColumnSet, once: bool) -> Node | None:
-            return without_referenced(join, needed, once, context)
-
-        match bound:
-            case Tree(Join(JoinKind.SEMI, predicate), (left, Tree(Scan()) as right)):
-                columns = referring(predicate, left, right, context)
-                return not_null(left, columns, context) if columns else None
-        return reduce_joins(bound, reduce)
+    match bound:
+        case Tree(Join(JoinKind.SEMI, predicate), (left, Tree(Scan()) as right)):
+            columns = referring(predicate, left, right, context)
+            return not_null(left, columns, context) if columns else None
+    return reduce_joins(bound, reduce)
 
 
 def without_referenced(join: Tree, needed: ColumnSet, once: bool, context: RuleContext) -> Node | None:

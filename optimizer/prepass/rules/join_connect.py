@@ -31,22 +31,18 @@ from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.props import united
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Node, Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class JoinConnect(RewriteRule):
-    name = "join_connect"
-    pattern = node(Join, ANY, ANY)
-    openings = CROSS_PRODUCT
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        if not _is_inner(bound):
-            return None
-        leaves, predicate, crosses = _region(bound)
-        if not crosses or len(leaves) < 3 or any(s.volatile for s in predicate):
-            return None
-        joined = connect(leaves, predicate)
-        return joined if _region(joined)[2] < crosses else None
+@rewrite(node(Join, ANY, ANY), openings=CROSS_PRODUCT)
+def join_connect(bound: Tree, context: RuleContext) -> Tree | None:
+    if not _is_inner(bound):
+        return None
+    leaves, predicate, crosses = _region(bound)
+    if not crosses or len(leaves) < 3 or any(s.volatile for s in predicate):
+        return None
+    joined = connect(leaves, predicate)
+    return joined if _region(joined)[2] < crosses else None
 
 
 def _is_inner(node: Node) -> TypeGuard[Tree]:

@@ -23,24 +23,21 @@ from optimizer.algebra.props import merge_equivalences
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.known import equalities
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class JoinInferEquality(RewriteRule):
-    name = "join_infer_equality"
-    pattern = node(Join, ANY, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Join(JoinKind.INNER, predicate), (left, right)):
-                here = equalities(predicate)
-                if here and context.settings.estimator != "injected":
-                    on_left, on_right = _Side(left), _Side(right)
-                    if len(on_left.relations) + len(on_right.relations) > 2:
-                        new = _missing(here, on_left, on_right, context.columns)
-                        if new:
-                            return Tree(Join(JoinKind.INNER, conjunction((*predicate, *new))), (left, right))
-        return None
+@rewrite(node(Join, ANY, ANY))
+def join_infer_equality(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Join(JoinKind.INNER, predicate), (left, right)):
+            here = equalities(predicate)
+            if here and context.settings.estimator != "injected":
+                on_left, on_right = _Side(left), _Side(right)
+                if len(on_left.relations) + len(on_right.relations) > 2:
+                    new = _missing(here, on_left, on_right, context.columns)
+                    if new:
+                        return Tree(Join(JoinKind.INNER, conjunction((*predicate, *new))), (left, right))
+    return None
 
 
 class _Side:

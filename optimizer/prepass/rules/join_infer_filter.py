@@ -28,37 +28,35 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Project, Scan
 from optimizer.algebra.logical_joins import IndependentJoin
 from optimizer.algebra.predicates import compare, conjunction, is_key
-from optimizer.algebra.scalar_trees import rewrite, substitute
+from optimizer.algebra.scalar_trees import rewrite as rewrite_scalar
+from optimizer.algebra.scalar_trees import substitute
 from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.known import canonical, known, settled, widened_column
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class JoinInferFilter(RewriteRule):
-    name = "join_infer_filter"
-    pattern = node(IndependentJoin, ANY, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(IndependentJoin(predicate=predicate) as join, (left, right)):
-                pairs = equated_pairs(predicate, left, right)
-                if not pairs:
-                    return None
-                kind = join.kind
-                if kind is JoinKind.MARK:
-                    never_null = left.props.not_null, right.props.not_null
-                    pairs = [p for p in pairs if never_null[0] >> p.left.id & 1 and never_null[1] >> p.right.id & 1]
-                on_left, on_right = [], []
-                if kind.drops_right or kind is JoinKind.MARK:
-                    own = predicate if kind in (JoinKind.LEFT, JoinKind.ANTI, JoinKind.SINGLE) else ()
-                    on_right = _inferred(pairs, own, left, right, context)
-                if kind.drops_left:
-                    own = predicate if kind is JoinKind.RIGHT else ()
-                    on_left = _inferred(equated_pairs(predicate, right, left), own, right, left, context)
-                if on_left or on_right:
-                    return Tree(join, (filtered(conjunction(on_left), left), filtered(conjunction(on_right), right)))
-        return None
+@rewrite(node(IndependentJoin, ANY, ANY))
+def join_infer_filter(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(IndependentJoin(predicate=predicate) as join, (left, right)):
+            pairs = equated_pairs(predicate, left, right)
+            if not pairs:
+                return None
+            kind = join.kind
+            if kind is JoinKind.MARK:
+                never_null = left.props.not_null, right.props.not_null
+                pairs = [p for p in pairs if never_null[0] >> p.left.id & 1 and never_null[1] >> p.right.id & 1]
+            on_left, on_right = [], []
+            if kind.drops_right or kind is JoinKind.MARK:
+                own = predicate if kind in (JoinKind.LEFT, JoinKind.ANTI, JoinKind.SINGLE) else ()
+                on_right = _inferred(pairs, own, left, right, context)
+            if kind.drops_left:
+                own = predicate if kind is JoinKind.RIGHT else ()
+                on_left = _inferred(equated_pairs(predicate, right, left), own, right, left, context)
+            if on_left or on_right:
+                return Tree(join, (filtered(conjunction(on_left), left), filtered(conjunction(on_right), right)))
+    return None
 
 
 class EquatedPair(NamedTuple):
@@ -188,7 +186,7 @@ def moved(fact: Scalar, pair: EquatedPair) -> Scalar | None:
 
     if any(not isinstance(s, Literal) or s.type != pair.left.type for s in _operands(fact)):
         return None
-    return canonical(rewrite(fact, widened))
+    return canonical(rewrite_scalar(fact, widened))
 
 
 def _operands(fact: Scalar) -> Iterator[Scalar]:

@@ -28,23 +28,19 @@ from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.known import settled
 from optimizer.prepass.openings import JUNCTION
 from optimizer.prepass.rules.or_factor import factor_predicate
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RuleContext, node, rewrite
 
 
-class JoinInferOr(RewriteRule):
-    name = "join_infer_or"
-    pattern = node(LogicalOperator)
-    openings = JUNCTION
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree((Join(predicate=predicate) | SingleJoin(predicate)) as join, _) if _has_or(predicate):
-                return _narrowed(bound, predicate, join.kind.drops_left, join.kind.drops_right, context)
-            case Tree(Filter(predicate), (Tree((Join() | SingleJoin()) as join) as joined,)) if _has_or(predicate):
-                to_left, to_right = not join.kind.keeps_right, join.kind in (JoinKind.INNER, JoinKind.RIGHT)
-                narrowed = _narrowed(joined, predicate, to_left, to_right, context)
-                return None if narrowed is None else Tree(bound.op, (narrowed,))
-        return None
+@rewrite(node(LogicalOperator), openings=JUNCTION)
+def join_infer_or(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree((Join(predicate=predicate) | SingleJoin(predicate)) as join, _) if _has_or(predicate):
+            return _narrowed(bound, predicate, join.kind.drops_left, join.kind.drops_right, context)
+        case Tree(Filter(predicate), (Tree((Join() | SingleJoin()) as join) as joined,)) if _has_or(predicate):
+            to_left, to_right = not join.kind.keeps_right, join.kind in (JoinKind.INNER, JoinKind.RIGHT)
+            narrowed = _narrowed(joined, predicate, to_left, to_right, context)
+            return None if narrowed is None else Tree(bound.op, (narrowed,))
+    return None
 
 
 def _has_or(predicate: Predicate) -> bool:

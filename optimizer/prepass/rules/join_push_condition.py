@@ -19,24 +19,21 @@ from optimizer.algebra.logical_joins import IndependentJoin
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import over
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class JoinPushCondition(RewriteRule):
-    name = "join_push_condition"
-    pattern = node(IndependentJoin, ANY, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(IndependentJoin(kind=kind, predicate=(_, *_) as here) as join, (left, right)):
-                on_left: Predicate = ()
-                on_right: Predicate = ()
-                if kind is JoinKind.MARK:
-                    here, on_right = over(here, right.columns, right.props.not_null)
-                elif kind.drops_right:
-                    here, on_right = over(here, right.columns)
-                if kind.drops_left:
-                    here, on_left = over(here, left.columns)
-                if on_left or on_right:
-                    return Tree(join.with_predicate(here), (filtered(on_left, left), filtered(on_right, right)))
-        return None
+@rewrite(node(IndependentJoin, ANY, ANY))
+def join_push_condition(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(IndependentJoin(kind=kind, predicate=(_, *_) as here) as join, (left, right)):
+            on_left: Predicate = ()
+            on_right: Predicate = ()
+            if kind is JoinKind.MARK:
+                here, on_right = over(here, right.columns, right.props.not_null)
+            elif kind.drops_right:
+                here, on_right = over(here, right.columns)
+            if kind.drops_left:
+                here, on_left = over(here, left.columns)
+            if on_left or on_right:
+                return Tree(join.with_predicate(here), (filtered(on_left, left), filtered(on_right, right)))
+    return None

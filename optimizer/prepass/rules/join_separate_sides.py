@@ -30,7 +30,7 @@ from optimizer.algebra.types import INT32, INTERVAL, integer_range, is_integer
 from optimizer.algebra.value_ranges import Ranges
 from optimizer.prepass.column_ranges import ColumnRanges
 from optimizer.prepass.openings import SUM, openings
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 _Comparison = tuple[str, Scalar, Scalar]
 
@@ -38,21 +38,17 @@ _ASKED = frozenset(("=", "<", "<=", ">", ">="))
 _DAYS, _MICROSECONDS = 1 << 31, 1 << 53  # that an interval may have
 
 
-class JoinSeparateSides(RewriteRule):
-    name = "join_separate_sides"
-    pattern = node(IndependentJoin, ANY, ANY)
-    openings = SUM
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        join, (left, right) = bound.op, bound.inputs
-        assert isinstance(join, IndependentJoin)
-        ranges = Ranges(ColumnRanges(bound.inputs, context))
-        found: list[Scalar] = []
-        for conjunct in join.predicate:
-            apart = [_apart(part, left, right, ranges) for part in _parts(conjunct)] if openings(conjunct) & SUM else [None]
-            found += [conjunct] if None in apart else [part for part in apart if part is not None]
-        predicate = conjunction(found)
-        return None if predicate == join.predicate else Tree(join.with_predicate(predicate), bound.inputs)
+@rewrite(node(IndependentJoin, ANY, ANY), openings=SUM)
+def join_separate_sides(bound: Tree, context: RuleContext) -> Tree | None:
+    join, (left, right) = bound.op, bound.inputs
+    assert isinstance(join, IndependentJoin)
+    ranges = Ranges(ColumnRanges(bound.inputs, context))
+    found: list[Scalar] = []
+    for conjunct in join.predicate:
+        apart = [_apart(part, left, right, ranges) for part in _parts(conjunct)] if openings(conjunct) & SUM else [None]
+        found += [conjunct] if None in apart else [part for part in apart if part is not None]
+    predicate = conjunction(found)
+    return None if predicate == join.predicate else Tree(join.with_predicate(predicate), bound.inputs)
 
 
 def _parts(conjunct: Scalar) -> list[Scalar]:

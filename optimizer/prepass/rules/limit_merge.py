@@ -11,23 +11,20 @@ from __future__ import annotations
 
 from optimizer.algebra.logical import Limit
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class LimitMerge(RewriteRule):
-    name = "limit_merge"
-    pattern = node(Limit, node(Limit, ANY))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Limit(upper, skip, most), (Tree(Limit(lower, skip_below, most_below), (below,)),)):
-                shared = min(len(upper), len(lower))
-                if upper[:shared] != lower[:shared] or (upper and not lower):
-                    return None
-                count = most
-                if most_below is not None:
-                    left = max(0, most_below - skip)
-                    count = left if most is None else min(most, left)
-                order = upper if len(upper) > len(lower) else lower
-                return Tree(Limit(order, skip + skip_below, count), (below,))
-        return None
+@rewrite(node(Limit, node(Limit, ANY)))
+def limit_merge(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Limit(upper, skip, most), (Tree(Limit(lower, skip_below, most_below), (below,)),)):
+            shared = min(len(upper), len(lower))
+            if upper[:shared] != lower[:shared] or (upper and not lower):
+                return None
+            count = most
+            if most_below is not None:
+                left = max(0, most_below - skip)
+                count = left if most is None else min(most, left)
+            order = upper if len(upper) > len(lower) else lower
+            return Tree(Limit(order, skip + skip_below, count), (below,))
+    return None

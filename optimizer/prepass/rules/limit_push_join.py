@@ -23,28 +23,25 @@ from optimizer.algebra.logical import Limit, LogicalOperator
 from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.row_bounds import first_rows
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class LimitPushJoin(RewriteRule):
-    name = "limit_push_join"
-    pattern = node(Limit, node(LogicalOperator, ANY, ANY))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Limit(order, offset, int() as count), (Tree((Join(kind) | Apply(kind)) as join, (left, right)),)):
-                crossed = isinstance(join, Join) and not join.predicate
-                if not (kind in (JoinKind.LEFT, JoinKind.RIGHT) or (kind is JoinKind.INNER and crossed)):
-                    return None
-                ordered, rows = column_set(key.column for key in order), offset + count
-                from_right = kind is JoinKind.RIGHT or (kind is JoinKind.INNER and bool(ordered & right.columns))
-                if ordered & ~(right if from_right else left).columns:
-                    return None
-                on_left, on_right = left, right
-                if crossed or not from_right:
-                    on_left = first_rows(left, () if from_right else order, rows)
-                if crossed or from_right:
-                    on_right = first_rows(right, order if from_right else (), rows)
-                if on_left is not left or on_right is not right:
-                    return Tree(bound.op, (Tree(join, (on_left, on_right)),))
-        return None
+@rewrite(node(Limit, node(LogicalOperator, ANY, ANY)))
+def limit_push_join(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Limit(order, offset, int() as count), (Tree((Join(kind) | Apply(kind)) as join, (left, right)),)):
+            crossed = isinstance(join, Join) and not join.predicate
+            if not (kind in (JoinKind.LEFT, JoinKind.RIGHT) or (kind is JoinKind.INNER and crossed)):
+                return None
+            ordered, rows = column_set(key.column for key in order), offset + count
+            from_right = kind is JoinKind.RIGHT or (kind is JoinKind.INNER and bool(ordered & right.columns))
+            if ordered & ~(right if from_right else left).columns:
+                return None
+            on_left, on_right = left, right
+            if crossed or not from_right:
+                on_left = first_rows(left, () if from_right else order, rows)
+            if crossed or from_right:
+                on_right = first_rows(right, order if from_right else (), rows)
+            if on_left is not left or on_right is not right:
+                return Tree(bound.op, (Tree(join, (on_left, on_right)),))
+    return None

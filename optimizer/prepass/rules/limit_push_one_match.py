@@ -17,22 +17,19 @@ from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Limit, LogicalOperator
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.row_bounds import kept_once
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class LimitPushOneMatch(RewriteRule):
-    name = "limit_push_one_match"
-    pattern = node(Limit, node(LogicalOperator, ANY, ANY))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Limit(order) as limit, (Tree() as joined,)):
-                side = kept_once(joined)
-                if side is None:
-                    return None
-                kept, other = joined.inputs[side], joined.inputs[1 - side]
-                if column_set(key.column for key in order) & ~kept.columns or other.volatile:
-                    return None
-                limited: Node = Tree(limit, (kept,))
-                return Tree(joined.op, (limited, other) if side == 0 else (other, limited))
-        return None
+@rewrite(node(Limit, node(LogicalOperator, ANY, ANY)))
+def limit_push_one_match(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Limit(order) as limit, (Tree() as joined,)):
+            side = kept_once(joined)
+            if side is None:
+                return None
+            kept, other = joined.inputs[side], joined.inputs[1 - side]
+            if column_set(key.column for key in order) & ~kept.columns or other.volatile:
+                return None
+            limited: Node = Tree(limit, (kept,))
+            return Tree(joined.op, (limited, other) if side == 0 else (other, limited))
+    return None

@@ -11,18 +11,15 @@ from __future__ import annotations
 from optimizer.algebra.logical import Limit, Project
 from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class LimitPushProject(RewriteRule):
-    name = "limit_push_project"
-    pattern = node(Limit, node(Project, ANY))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Limit(order, offset, count), (Tree(Project(items) as project, (below,)),)):
-                sources = {item.id: item.value.id for item in items if isinstance(item.value, ColumnRef)}
-                if all(key.column in sources for key in order):
-                    renamed = tuple(key._replace(column=sources[key.column]) for key in order)
-                    return Tree(project, (Tree(Limit(renamed, offset, count), (below,)),))
-        return None
+@rewrite(node(Limit, node(Project, ANY)))
+def limit_push_project(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Limit(order, offset, count), (Tree(Project(items) as project, (below,)),)):
+            sources = {item.id: item.value.id for item in items if isinstance(item.value, ColumnRef)}
+            if all(key.column in sources for key in order):
+                renamed = tuple(key._replace(column=sources[key.column]) for key in order)
+                return Tree(project, (Tree(Limit(renamed, offset, count), (below,)),))
+    return None

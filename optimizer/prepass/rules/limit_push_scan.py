@@ -12,16 +12,13 @@ from dataclasses import replace
 
 from optimizer.algebra.logical import Limit, Scan
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RuleContext, node, rewrite
 
 
-class LimitPushScan(RewriteRule):
-    name = "limit_push_scan"
-    pattern = node(Limit, node(Scan))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Limit((), offset, int() as count), (Tree(Scan() as scan),)):
-                rows = count if scan.limit is None else min(count, max(0, scan.limit - offset))
-                return Tree(replace(scan, limit=rows, offset=scan.offset + offset))
-        return None
+@rewrite(node(Limit, node(Scan)))
+def limit_push_scan(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Limit((), offset, int() as count), (Tree(Scan() as scan),)):
+            rows = count if scan.limit is None else min(count, max(0, scan.limit - offset))
+            return Tree(replace(scan, limit=rows, offset=scan.offset + offset))
+    return None

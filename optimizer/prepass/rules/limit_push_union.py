@@ -12,22 +12,19 @@ from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Limit, SetOp
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.row_bounds import first_rows
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RuleContext, node, rewrite
 
 
-class LimitPushUnion(RewriteRule):
-    name = "limit_push_union"
-    pattern = node(Limit, node(SetOp))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(
-                Limit(order, offset, int() as count), (Tree(SetOp(SetOpKind.UNION, True, columns, sources), branches) as union,)
-            ):
-                limited: list[Node] = []
-                for branch, source in zip(branches, sources, strict=True):
-                    own = tuple(key._replace(column=source[columns.index(key.column)]) for key in order)
-                    limited.append(first_rows(branch, own, offset + count))
-                below = union.with_inputs(tuple(limited))
-                return None if below is union else Tree(bound.op, (below,))
-        return None
+@rewrite(node(Limit, node(SetOp)))
+def limit_push_union(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(
+            Limit(order, offset, int() as count), (Tree(SetOp(SetOpKind.UNION, True, columns, sources), branches) as union,)
+        ):
+            limited: list[Node] = []
+            for branch, source in zip(branches, sources, strict=True):
+                own = tuple(key._replace(column=source[columns.index(key.column)]) for key in order)
+                limited.append(first_rows(branch, own, offset + count))
+            below = union.with_inputs(tuple(limited))
+            return None if below is union else Tree(bound.op, (below,))
+    return None

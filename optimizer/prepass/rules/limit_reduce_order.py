@@ -13,23 +13,20 @@ from __future__ import annotations
 from optimizer.algebra.logical import Limit
 from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class LimitReduceOrder(RewriteRule):
-    name = "limit_reduce_order"
-    pattern = node(Limit, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Limit((_, *_) as order, offset, count), (below,)):
-                props = below.props
-                kept: list[SortKey] = []
-                known = 0
-                for key in order:
-                    if not props.closure(known) >> key.column & 1:
-                        kept.append(key)
-                        known |= 1 << key.column
-                if len(kept) < len(order):
-                    return Tree(Limit(tuple(kept), offset, count), (below,))
-        return None
+@rewrite(node(Limit, ANY))
+def limit_reduce_order(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Limit((_, *_) as order, offset, count), (below,)):
+            props = below.props
+            kept: list[SortKey] = []
+            known = 0
+            for key in order:
+                if not props.closure(known) >> key.column & 1:
+                    kept.append(key)
+                    known |= 1 << key.column
+            if len(kept) < len(order):
+                return Tree(Limit(tuple(kept), offset, count), (below,))
+    return None

@@ -13,25 +13,22 @@ from optimizer.algebra.logical import Limit
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.row_bounds import most_rows
 from optimizer.prepass.rules.empty_propagate import nothing
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class LimitRemove(RewriteRule):
-    name = "limit_remove"
-    pattern = node(Limit, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Limit(order, offset, count), (Tree() as below,)):
-                most = most_rows(below)
-                if most is not None and offset and most <= offset:
-                    return nothing(bound.columns, context)
-                if most is not None and count is not None and most <= offset + count:
-                    count = None
-                if most is not None and most <= 1:
-                    order = ()
-                if not order and not offset and count is None:
-                    return below
-                limited = Limit(order, offset, count)
-                return None if limited == bound.op else Tree(limited, (below,))
-        return None
+@rewrite(node(Limit, ANY))
+def limit_remove(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Limit(order, offset, count), (Tree() as below,)):
+            most = most_rows(below)
+            if most is not None and offset and most <= offset:
+                return nothing(bound.columns, context)
+            if most is not None and count is not None and most <= offset + count:
+                count = None
+            if most is not None and most <= 1:
+                order = ()
+            if not order and not offset and count is None:
+                return below
+            limited = Limit(order, offset, count)
+            return None if limited == bound.op else Tree(limited, (below,))
+    return None

@@ -17,16 +17,12 @@ from optimizer.algebra.logical_joins import AnyJoin
 from optimizer.algebra.raising import may_raise
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.demand import ENDS, reduce_joins
-from optimizer.rules.interface import RewriteRule, RuleContext
+from optimizer.rules.interface import RuleContext, rewrite
 
 
-class MarkJoinRemove(RewriteRule):
-    name = "mark_join_remove"
-    pattern = ENDS
-    openings = MARK
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        return reduce_joins(bound, without_mark)
+@rewrite(ENDS, openings=MARK)
+def mark_join_remove(bound: Tree, context: RuleContext) -> Tree | None:
+    return reduce_joins(bound, without_mark)
 
 
 def without_mark(join: Tree, needed: ColumnSet, once: bool) -> Node | None:

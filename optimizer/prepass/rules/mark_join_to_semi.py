@@ -23,33 +23,29 @@ from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import compare, conjunction, equality_sides
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, ColumnRef, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class MarkJoinToSemi(RewriteRule):
-    name = "mark_join_to_semi"
-    pattern = node(Filter, node(LogicalOperator, ANY, ANY))
-    openings = MARK
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Filter(predicate), (Tree(AnyJoin(predicate=on, mark=int() as mark), (left, right)) as marked,)):
-                asked = ColumnRef(mark, BOOL)
-                denied = Call("not", (asked,), BOOL)
-                if asked in predicate:
-                    join, value = _of_kind(marked.op, JoinKind.SEMI, on), TRUE
-                elif denied in predicate:
-                    without = _never_true_nor_null(on, left, right, isinstance(marked.op, Apply))
-                    if without is None:
-                        return None
-                    join, value = _of_kind(marked.op, JoinKind.ANTI, without), FALSE
-                else:
+@rewrite(node(Filter, node(LogicalOperator, ANY, ANY)), openings=MARK)
+def mark_join_to_semi(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Filter(predicate), (Tree(AnyJoin(predicate=on, mark=int() as mark), (left, right)) as marked,)):
+            asked = ColumnRef(mark, BOOL)
+            denied = Call("not", (asked,), BOOL)
+            if asked in predicate:
+                join, value = _of_kind(marked.op, JoinKind.SEMI, on), TRUE
+            elif denied in predicate:
+                without = _never_true_nor_null(on, left, right, isinstance(marked.op, Apply))
+                if without is None:
                     return None
-                rest = conjunction(s for s in predicate if s is not asked and (s is not denied or value is TRUE))
-                items = passed_all(left, context.columns)
-                shown = Tree(Project((*items, ProjectItem(mark, value))), (Tree(join, (left, right)),))
-                return filtered(rest, shown)
-        return None
+                join, value = _of_kind(marked.op, JoinKind.ANTI, without), FALSE
+            else:
+                return None
+            rest = conjunction(s for s in predicate if s is not asked and (s is not denied or value is TRUE))
+            items = passed_all(left, context.columns)
+            shown = Tree(Project((*items, ProjectItem(mark, value))), (Tree(join, (left, right)),))
+            return filtered(rest, shown)
+    return None
 
 
 def _of_kind(marked: LogicalOperator, kind: JoinKind, predicate: Predicate) -> LogicalOperator:

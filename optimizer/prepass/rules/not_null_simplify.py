@@ -19,32 +19,29 @@ from optimizer.algebra.columns import ColumnSet, column_set, union
 from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.logical import LogicalOperator, Scan
 from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.scalar_trees import rewrite, walk
+from optimizer.algebra.scalar_trees import rewrite as rewrite_scalar
+from optimizer.algebra.scalar_trees import walk
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, Literal, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.comparison_sets import opposite, put_together
 from optimizer.prepass.openings import CHOICE, JUNCTION, LIKE, TEST, openings
 from optimizer.prepass.scalar_rewrite import changed, plain
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RuleContext, node, rewrite
 
 _OPENINGS = JUNCTION | TEST | CHOICE | LIKE
 _TESTS = frozenset(("is_null", "is_not_null", "is_distinct_from", "is_not_distinct_from", "coalesce"))
 _OF_ITSELF = {"=": TRUE, "<=": TRUE, ">=": TRUE, "<>": FALSE, "<": FALSE, ">": FALSE}
 
 
-class NotNullSimplify(RewriteRule):
-    name = "not_null_simplify"
-    pattern = node(LogicalOperator)
-    openings = _OPENINGS
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        scalars = bound.op.scalars()
-        if not any(map(_asks, scalars)):
-            return None
-        known = _never_null(bound)
-        if all(simplified(scalar, known & scalar.columns) is scalar for scalar in scalars):
-            return None
-        return changed(bound, lambda scalar: simplified(scalar, known & scalar.columns))
+@rewrite(node(LogicalOperator), openings=_OPENINGS)
+def not_null_simplify(bound: Tree, context: RuleContext) -> Tree | None:
+    scalars = bound.op.scalars()
+    if not any(map(_asks, scalars)):
+        return None
+    known = _never_null(bound)
+    if all(simplified(scalar, known & scalar.columns) is scalar for scalar in scalars):
+        return None
+    return changed(bound, lambda scalar: simplified(scalar, known & scalar.columns))
 
 
 def _never_null(bound: Tree) -> ColumnSet:
@@ -73,7 +70,7 @@ def _may_gain(part: Scalar) -> bool:
 @lru_cache(maxsize=8192)
 def simplified(scalar: Scalar, not_null: ColumnSet) -> Scalar:
     """The scalar where the columns of `not_null` are not NULL."""
-    return rewrite(scalar, lambda part: _one(part, not_null))
+    return rewrite_scalar(scalar, lambda part: _one(part, not_null))
 
 
 def _one(part: Scalar, not_null: ColumnSet) -> Scalar | None:

@@ -18,20 +18,16 @@ from optimizer.algebra.predicates import conjunction, conjuncts, predicate_scala
 from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.openings import JUNCTION
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RuleContext, node, rewrite
 
 
-class OrFactor(RewriteRule):
-    name = "or_factor"
-    pattern = node(LogicalOperator)
-    openings = JUNCTION
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        op = bound.op
-        if not isinstance(op, Filter | Join | Scan) or not any(isinstance(s, Call) and s.function == "or" for s in op.predicate):
-            return None
-        factored = factor_predicate(op.predicate)
-        return None if factored == op.predicate else Tree(replace(op, predicate=factored), bound.inputs)
+@rewrite(node(LogicalOperator), openings=JUNCTION)
+def or_factor(bound: Tree, context: RuleContext) -> Tree | None:
+    op = bound.op
+    if not isinstance(op, Filter | Join | Scan) or not any(isinstance(s, Call) and s.function == "or" for s in op.predicate):
+        return None
+    factored = factor_predicate(op.predicate)
+    return None if factored == op.predicate else Tree(replace(op, predicate=factored), bound.inputs)
 
 
 def factor_predicate(predicate: Predicate) -> Predicate:

@@ -20,16 +20,12 @@ from optimizer.algebra.raising import may_raise
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.demand import ENDS, reduce_joins
 from optimizer.prepass.row_bounds import at_most_one_match
-from optimizer.rules.interface import RewriteRule, RuleContext
+from optimizer.rules.interface import RuleContext, rewrite
 
 
-class OuterJoinRemove(RewriteRule):
-    name = "outer_join_remove"
-    pattern = ENDS
-    openings = OUTER_JOIN
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        return reduce_joins(bound, without_right)
+@rewrite(ENDS, openings=OUTER_JOIN)
+def outer_join_remove(bound: Tree, context: RuleContext) -> Tree | None:
+    return reduce_joins(bound, without_right)
 
 
 def without_right(join: Tree, needed: ColumnSet, once: bool) -> Node | None:

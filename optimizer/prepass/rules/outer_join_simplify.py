@@ -29,26 +29,22 @@ from optimizer.algebra.rebuild import map_down
 from optimizer.algebra.scalar_trees import substitute
 from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RuleContext, node, rewrite
 
 _KIND = {(True, True): JoinKind.FULL, (True, False): JoinKind.LEFT, (False, True): JoinKind.RIGHT, (False, False): JoinKind.INNER}
 
 
-class OuterJoinSimplify(RewriteRule):
-    name = "outer_join_simplify"
-    pattern = node((Filter, AnyJoin))
-    openings = OUTER_JOIN
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Filter(predicate), (below,)):
-                inputs: tuple[Node, ...] = (simplified(below, predicate),)
-            case Tree(AnyJoin(kind=kind, predicate=on), (left, right)):
-                inputs = simplified(left, on) if kind.drops_left else left, simplified(right, on) if kind.drops_right else right
-            case _:
-                return None
-        changed = bound.with_inputs(inputs)
-        return None if changed is bound else changed
+@rewrite(node((Filter, AnyJoin)), openings=OUTER_JOIN)
+def outer_join_simplify(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Filter(predicate), (below,)):
+            inputs: tuple[Node, ...] = (simplified(below, predicate),)
+        case Tree(AnyJoin(kind=kind, predicate=on), (left, right)):
+            inputs = simplified(left, on) if kind.drops_left else left, simplified(right, on) if kind.drops_right else right
+        case _:
+            return None
+    changed = bound.with_inputs(inputs)
+    return None if changed is bound else changed
 
 
 def simplified(root: Node, predicate: Predicate) -> Node:

@@ -20,29 +20,25 @@ from optimizer.algebra.nulls import null_rejected
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, Scalar
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class OuterJoinToAnti(RewriteRule):
-    name = "outer_join_to_anti"
-    pattern = node(Filter, node(Join, ANY, ANY))
-    openings = OUTER_JOIN
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(
-                Filter(predicate), (Tree(Join(JoinKind.LEFT, on), (kept, other)) | Tree(Join(JoinKind.RIGHT, on), (other, kept)),)
-            ) if not any(s.volatile for s in on):
-                telling = other.columns & (other.props.not_null | null_rejected(on))
-                rest = [s for s in predicate if not says_null(s, telling)]
-                if len(rest) == len(predicate):
-                    return None
-                columns = context.columns
-                items = list(passed_all(kept, columns))
-                items += [ProjectItem(id, Literal(None, columns[id].type)) for id in column_ids(other.columns)]
-                unmatched = Tree(Project(tuple(items)), (Tree(Join(JoinKind.ANTI, on), (kept, other)),))
-                return filtered(conjunction(rest), unmatched)
-        return None
+@rewrite(node(Filter, node(Join, ANY, ANY)), openings=OUTER_JOIN)
+def outer_join_to_anti(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(
+            Filter(predicate), (Tree(Join(JoinKind.LEFT, on), (kept, other)) | Tree(Join(JoinKind.RIGHT, on), (other, kept)),)
+        ) if not any(s.volatile for s in on):
+            telling = other.columns & (other.props.not_null | null_rejected(on))
+            rest = [s for s in predicate if not says_null(s, telling)]
+            if len(rest) == len(predicate):
+                return None
+            columns = context.columns
+            items = list(passed_all(kept, columns))
+            items += [ProjectItem(id, Literal(None, columns[id].type)) for id in column_ids(other.columns)]
+            unmatched = Tree(Project(tuple(items)), (Tree(Join(JoinKind.ANTI, on), (kept, other)),))
+            return filtered(conjunction(rest), unmatched)
+    return None
 
 
 def says_null(scalar: Scalar, columns: ColumnSet) -> bool:

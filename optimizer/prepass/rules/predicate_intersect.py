@@ -25,22 +25,19 @@ from optimizer.algebra.trees import Tree
 from optimizer.prepass.known import equalities
 from optimizer.prepass.rules.predicate_weaken import filtering, intersected
 from optimizer.prepass.scalar_rewrite import plain
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RuleContext, node, rewrite
 
 NEVER: Predicate = (FALSE,)
 DIFFER = ("<", ">", "<>")
 
 
-class PredicateIntersect(RewriteRule):
-    name = "predicate_intersect"
-    pattern = node((Filter, Scan, Join, SingleJoin, Apply))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        predicate = filtering(bound.op)
-        if predicate is None:
-            return None
-        fewer = NEVER if _parts_equals(predicate, bound) else intersection(predicate) if len(predicate) > 1 else predicate
-        return None if fewer == predicate else Tree(replace(bound.op, predicate=fewer), bound.inputs)  # type: ignore[type-var]
+@rewrite(node((Filter, Scan, Join, SingleJoin, Apply)))
+def predicate_intersect(bound: Tree, context: RuleContext) -> Tree | None:
+    predicate = filtering(bound.op)
+    if predicate is None:
+        return None
+    fewer = NEVER if _parts_equals(predicate, bound) else intersection(predicate) if len(predicate) > 1 else predicate
+    return None if fewer == predicate else Tree(replace(bound.op, predicate=fewer), bound.inputs)  # type: ignore[type-var]
 
 
 @lru_cache(maxsize=4096)

@@ -23,7 +23,8 @@ from optimizer.algebra.logical import Filter, LogicalOperator, Scan
 from optimizer.algebra.logical_joins import Apply, Join, SingleJoin
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import junction
-from optimizer.algebra.scalar_trees import rewrite, walk
+from optimizer.algebra.scalar_trees import rewrite as rewrite_scalar
+from optimizer.algebra.scalar_trees import walk
 from optimizer.algebra.scalars import (
     BOOL,
     FALSE,
@@ -45,24 +46,20 @@ from optimizer.prepass.monotone_comparison import Outcome, of_column
 from optimizer.prepass.openings import CHOICE, COMPUTED, CONSTANT, JUNCTION, LIKE, TEST, openings
 from optimizer.prepass.rules.constant_fold import fold
 from optimizer.prepass.scalar_rewrite import changed, plain
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RuleContext, node, rewrite
 
 _OPENINGS = CONSTANT | JUNCTION | TEST | CHOICE | LIKE | COMPUTED
 
 
-class PredicateWeaken(RewriteRule):
-    name = "predicate_weaken"
-    pattern = node(LogicalOperator)
-    openings = _OPENINGS
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        op = bound.op
-        predicate = filtering(op)
-        weaker = _conditions_weakened if predicate is None else _conjunct_weakened
-        for scalar in op.scalars() if predicate is None else predicate:
-            if openings(scalar) & _OPENINGS and weaker(scalar) is not scalar:
-                return changed(bound, weaker)
-        return None
+@rewrite(node(LogicalOperator), openings=_OPENINGS)
+def predicate_weaken(bound: Tree, context: RuleContext) -> Tree | None:
+    op = bound.op
+    predicate = filtering(op)
+    weaker = _conditions_weakened if predicate is None else _conjunct_weakened
+    for scalar in op.scalars() if predicate is None else predicate:
+        if openings(scalar) & _OPENINGS and weaker(scalar) is not scalar:
+            return changed(bound, weaker)
+    return None
 
 
 def filtering(op: LogicalOperator) -> Predicate | None:
@@ -75,7 +72,7 @@ def filtering(op: LogicalOperator) -> Predicate | None:
 @lru_cache(maxsize=8192)
 def _conditions_weakened(scalar: Scalar) -> Scalar:
     """The scalar with the conditions inside it weakened: those are asked only whether they are TRUE, wherever it stands."""
-    return rewrite(scalar, _conditions) if scalar.children else scalar
+    return rewrite_scalar(scalar, _conditions) if scalar.children else scalar
 
 
 def _conditions(part: Scalar) -> Scalar | None:

@@ -14,17 +14,14 @@ from optimizer.algebra.rebuild import map_scalars
 from optimizer.algebra.scalar_trees import substitute
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import repeats
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class ProjectMerge(RewriteRule):
-    name = "project_merge"
-    pattern = node(Project, node(Project, ANY))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Project() as upper, (Tree(Project(lower), (below,)),)):
-                values = dict(lower)
-                if not repeats(upper.scalars(), values) and not any(value.volatile for value in values.values()):
-                    return Tree(map_scalars(upper, lambda value: substitute(value, values)), (below,))
-        return None
+@rewrite(node(Project, node(Project, ANY)))
+def project_merge(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Project() as upper, (Tree(Project(lower), (below,)),)):
+            values = dict(lower)
+            if not repeats(upper.scalars(), values) and not any(value.volatile for value in values.values()):
+                return Tree(map_scalars(upper, lambda value: substitute(value, values)), (below,))
+    return None

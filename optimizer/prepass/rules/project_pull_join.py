@@ -21,29 +21,25 @@ from optimizer.algebra.predicates import conjunction, predicate_columns
 from optimizer.algebra.scalar_trees import substitute
 from optimizer.algebra.scalars import ColumnRef, Scalar
 from optimizer.algebra.trees import Node, Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class ProjectPullJoin(RewriteRule):
-    name = "project_pull_join"
-    pattern = node(Join, ANY, ANY)
-    openings = PROJECTED
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Join(kind, predicate), (left, right)):
-                if any(s.volatile for s in predicate):
-                    return None
-                read = predicate_columns(predicate)
-                from_left, from_right = kind not in (JoinKind.RIGHT, JoinKind.FULL), kind in (JoinKind.INNER, JoinKind.RIGHT)
-                for side, other, allowed in ((left, right, from_left), (right, left, from_right)):
-                    if allowed and (lowered := _below(side, read)) is not None:
-                        project, values, below = lowered
-                        inputs = (below, other) if side is left else (other, below)
-                        joined = Tree(Join(kind, conjunction(substitute(s, values) for s in predicate)), inputs)
-                        beside = () if kind.left_only else passed_all(other, context.columns)
-                        return Tree(Project((*project.items, *beside)), (joined,))
-        return None
+@rewrite(node(Join, ANY, ANY), openings=PROJECTED)
+def project_pull_join(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Join(kind, predicate), (left, right)):
+            if any(s.volatile for s in predicate):
+                return None
+            read = predicate_columns(predicate)
+            from_left, from_right = kind not in (JoinKind.RIGHT, JoinKind.FULL), kind in (JoinKind.INNER, JoinKind.RIGHT)
+            for side, other, allowed in ((left, right, from_left), (right, left, from_right)):
+                if allowed and (lowered := _below(side, read)) is not None:
+                    project, values, below = lowered
+                    inputs = (below, other) if side is left else (other, below)
+                    joined = Tree(Join(kind, conjunction(substitute(s, values) for s in predicate)), inputs)
+                    beside = () if kind.left_only else passed_all(other, context.columns)
+                    return Tree(Project((*project.items, *beside)), (joined,))
+    return None
 
 
 def _below(side: Node, read: int) -> tuple[Project, dict[int, Scalar], Tree] | None:

@@ -19,30 +19,27 @@ from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.scalar_trees import substitute
 from optimizer.algebra.scalars import ColumnRef, Scalar
 from optimizer.algebra.trees import Node, Tree
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RuleContext, node, rewrite
 
 
-class ProjectPushUnion(RewriteRule):
-    name = "project_push_union"
-    pattern = node(Project, node(SetOp))
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Project(items), (Tree(SetOp(SetOpKind.UNION, True, columns, sources), branches),)):
-                outputs = tuple(item.id for item in items)
-                if all(isinstance(item.value, ColumnRef) for item in items):
-                    picked = [columns.index(item.value.id) for item in items if isinstance(item.value, ColumnRef)]
-                    renamed = tuple(tuple(source[i] for i in picked) for source in sources)
-                    return Tree(SetOp(SetOpKind.UNION, True, outputs, renamed), branches)
-                gained = any(isinstance(b, Tree) and isinstance(b.op, Project | SetOp) for b in branches)
-                if not gained or any(item.value.volatile for item in items):
-                    return None
-                parts = [
-                    _projected(branch, items, dict(zip(columns, source, strict=True)), context)
-                    for branch, source in zip(branches, sources, strict=True)
-                ]
-                return Tree(SetOp(SetOpKind.UNION, True, outputs, tuple(ids for _, ids in parts)), tuple(t for t, _ in parts))
-        return None
+@rewrite(node(Project, node(SetOp)))
+def project_push_union(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Project(items), (Tree(SetOp(SetOpKind.UNION, True, columns, sources), branches),)):
+            outputs = tuple(item.id for item in items)
+            if all(isinstance(item.value, ColumnRef) for item in items):
+                picked = [columns.index(item.value.id) for item in items if isinstance(item.value, ColumnRef)]
+                renamed = tuple(tuple(source[i] for i in picked) for source in sources)
+                return Tree(SetOp(SetOpKind.UNION, True, outputs, renamed), branches)
+            gained = any(isinstance(b, Tree) and isinstance(b.op, Project | SetOp) for b in branches)
+            if not gained or any(item.value.volatile for item in items):
+                return None
+            parts = [
+                _projected(branch, items, dict(zip(columns, source, strict=True)), context)
+                for branch, source in zip(branches, sources, strict=True)
+            ]
+            return Tree(SetOp(SetOpKind.UNION, True, outputs, tuple(ids for _, ids in parts)), tuple(t for t, _ in parts))
+    return None
 
 
 def _projected(

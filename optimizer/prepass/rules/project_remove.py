@@ -11,16 +11,13 @@ from __future__ import annotations
 from optimizer.algebra.logical import Project
 from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class ProjectRemove(RewriteRule):
-    name = "project_remove"
-    pattern = node(Project, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(Project(items), (Tree() as below,)):
-                if all(isinstance(item.value, ColumnRef) and item.value.id == item.id for item in items):
-                    return below
-        return None
+@rewrite(node(Project, ANY))
+def project_remove(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(Project(items), (Tree() as below,)):
+            if all(isinstance(item.value, ColumnRef) and item.value.id == item.id for item in items):
+                return below
+    return None

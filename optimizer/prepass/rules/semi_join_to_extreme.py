@@ -25,43 +25,40 @@ from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalars import BOOL, FALSE, AggregateCall, Call, Case, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import INT64
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 _EXTREMES = {"<": "max", "<=": "max", ">": "min", ">=": "min"}
 
 
-class SemiJoinToExtreme(RewriteRule):
-    name = "semi_join_to_extreme"
-    pattern = node(IndependentJoin, ANY, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(
-                IndependentJoin(kind=JoinKind.SEMI | JoinKind.ANTI | JoinKind.MARK as kind, predicate=predicate) as join,
-                (left, right),
-            ):
-                asked, rest = _reading(predicate, right)
-                not_false = asked is not None and _not_false(asked)
-                compared = _compared(not_false or asked, left.columns, right.columns)
-                if compared is None or right.props.at_most_one_row:
-                    return None
-                function, mine, theirs = compared
-                calls = [AggregateCall(_EXTREMES[function], (theirs,), False, None, theirs.type)]
-                unknown = bool(not_false) or kind is JoinKind.MARK
-                if unknown:
-                    calls += [AggregateCall("count", args, False, None, INT64) for args in ((), (theirs,))]
-                items = [AggregateItem(context.columns.new(c.function, c.type, c.function != "count").id, c) for c in calls]
-                extreme, *counts = (ColumnRef(item.id, item.call.type) for item in items)
-                reduced = Tree(Aggregate((), tuple(items)), (right,))
-                test = compare(function, mine, extreme)
-                if unknown:
-                    reduced = Tree(Filter((compare(">", counts[0], Literal(0, INT64)),)), (reduced,))
-                    if not is_not_null(theirs, right.props.not_null):
-                        among = Case(((compare(">", *counts), Literal(None, BOOL)),), FALSE, BOOL)
-                        test = Call("or", (test, among), BOOL)
-                test = compare("is_distinct_from", test, FALSE) if not_false else test
-                return Tree(join.with_predicate(conjunction((*rest, test))), (left, reduced))
-        return None
+@rewrite(node(IndependentJoin, ANY, ANY))
+def semi_join_to_extreme(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(
+            IndependentJoin(kind=JoinKind.SEMI | JoinKind.ANTI | JoinKind.MARK as kind, predicate=predicate) as join,
+            (left, right),
+        ):
+            asked, rest = _reading(predicate, right)
+            not_false = asked is not None and _not_false(asked)
+            compared = _compared(not_false or asked, left.columns, right.columns)
+            if compared is None or right.props.at_most_one_row:
+                return None
+            function, mine, theirs = compared
+            calls = [AggregateCall(_EXTREMES[function], (theirs,), False, None, theirs.type)]
+            unknown = bool(not_false) or kind is JoinKind.MARK
+            if unknown:
+                calls += [AggregateCall("count", args, False, None, INT64) for args in ((), (theirs,))]
+            items = [AggregateItem(context.columns.new(c.function, c.type, c.function != "count").id, c) for c in calls]
+            extreme, *counts = (ColumnRef(item.id, item.call.type) for item in items)
+            reduced = Tree(Aggregate((), tuple(items)), (right,))
+            test = compare(function, mine, extreme)
+            if unknown:
+                reduced = Tree(Filter((compare(">", counts[0], Literal(0, INT64)),)), (reduced,))
+                if not is_not_null(theirs, right.props.not_null):
+                    among = Case(((compare(">", *counts), Literal(None, BOOL)),), FALSE, BOOL)
+                    test = Call("or", (test, among), BOOL)
+            test = compare("is_distinct_from", test, FALSE) if not_false else test
+            return Tree(join.with_predicate(conjunction((*rest, test))), (left, reduced))
+    return None
 
 
 def _reading(predicate: Predicate, right: Node) -> tuple[Scalar | None, Predicate]:

@@ -17,17 +17,14 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Apply, Join, SingleJoin
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.row_bounds import at_most_one_match
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
+from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
-class SingleJoinToLeft(RewriteRule):
-    name = "single_join_to_left"
-    pattern = node((SingleJoin, Apply), ANY, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(SingleJoin(predicate), (left, right)) if at_most_one_match(predicate, left, right):
-                return Tree(Join(JoinKind.LEFT, predicate), bound.inputs)
-            case Tree(Apply(JoinKind.SINGLE, predicate), (left, right)) if at_most_one_match(predicate, left, right):
-                return Tree(Apply(JoinKind.LEFT, predicate), bound.inputs)
-        return None
+@rewrite(node((SingleJoin, Apply), ANY, ANY))
+def single_join_to_left(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(SingleJoin(predicate), (left, right)) if at_most_one_match(predicate, left, right):
+            return Tree(Join(JoinKind.LEFT, predicate), bound.inputs)
+        case Tree(Apply(JoinKind.SINGLE, predicate), (left, right)) if at_most_one_match(predicate, left, right):
+            return Tree(Apply(JoinKind.LEFT, predicate), bound.inputs)
+    return None

@@ -14,19 +14,16 @@ from optimizer.algebra.flags import LIMITED
 from optimizer.algebra.logical import Aggregate, Filter, GroupingSets, Limit, Project, SetOp, Window
 from optimizer.algebra.logical_joins import AnyJoin
 from optimizer.algebra.trees import Node, Tree
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RuleContext, node, rewrite
 
 
-class SortRemove(RewriteRule):
-    name = "sort_remove"
-    pattern = node(
-        (AnyJoin, Aggregate, SetOp, Window, GroupingSets, Limit), where=lambda op: not isinstance(op, Limit) or bool(op.order)
-    )
-    openings = LIMITED
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        unsorted = bound.with_inputs(tuple(map(_unsorted, bound.inputs)))
-        return None if unsorted is bound else unsorted
+@rewrite(
+    node((AnyJoin, Aggregate, SetOp, Window, GroupingSets, Limit), where=lambda op: not isinstance(op, Limit) or bool(op.order)),
+    openings=LIMITED,
+)
+def sort_remove(bound: Tree, context: RuleContext) -> Tree | None:
+    unsorted = bound.with_inputs(tuple(map(_unsorted, bound.inputs)))
+    return None if unsorted is bound else unsorted
 
 
 def _unsorted(node: Node) -> Node:

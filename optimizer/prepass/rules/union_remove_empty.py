@@ -14,16 +14,12 @@ from optimizer.algebra.logical import SetOp
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.row_bounds import is_empty
 from optimizer.prepass.rules.empty_propagate import without_branches
-from optimizer.rules.interface import RewriteRule, RuleContext, node
+from optimizer.rules.interface import RuleContext, node, rewrite
 
 
-class UnionRemoveEmpty(RewriteRule):
-    name = "union_remove_empty"
-    pattern = node(SetOp)
-    openings = NOT_TRUE | LISTED | LIMITED
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        match bound:
-            case Tree(SetOp(SetOpKind.UNION, True) as union, branches) if any(map(is_empty, branches)):
-                return without_branches(union, branches, is_empty, context)
-        return None
+@rewrite(node(SetOp), openings=NOT_TRUE | LISTED | LIMITED)
+def union_remove_empty(bound: Tree, context: RuleContext) -> Tree | None:
+    match bound:
+        case Tree(SetOp(SetOpKind.UNION, True) as union, branches) if any(map(is_empty, branches)):
+            return without_branches(union, branches, is_empty, context)
+    return None

@@ -11,7 +11,7 @@ from optimizer.algebra.printing import show_tree
 from optimizer.errors import SqlError
 from optimizer.prepass.functions import rewrite
 from optimizer.prepass.hep import Batch
-from optimizer.prepass.rules.filter_push_join import FilterPushJoin
+from optimizer.prepass.rules.filter_push_join import filter_push_join
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 from tests.unit.prepass.small_trees import BIG, columns_of, count, cross, limit, run, scan, steps
 
@@ -69,7 +69,7 @@ def test_a_filter_goes_through_all_joins_at_once() -> None:
     refs = [ColumnRef(i, BIG) for i in range(600)]
     local = [compare(">", ref, Literal(7, BIG)) for ref in refs[::3]]
     links = [compare("=", a, b) for a, b in pairwise(refs)]
-    result = run(Tree(Filter(conjunction([*local, *links])), (tree,)), Batch("all", (FilterPushJoin(),)), columns=columns)
+    result = run(Tree(Filter(conjunction([*local, *links])), (tree,)), Batch("all", (filter_push_join,)), columns=columns)
     assert [firing.rule for firing in result.firings] == ["filter_push_join"]
     text = show_tree(result.tree, columns)
     assert text.count("filter") == 200 and text.count("inner on") == 599 and "cross" not in text
