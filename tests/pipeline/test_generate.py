@@ -212,7 +212,7 @@ def test_a_task_that_fails_leaves_the_rest_to_go_on_with(spark: SparkSession, sp
 
 def part(folder: Path, kind: str, table: str) -> dict[str, Any]:
     """A Spark task that makes one table."""
-    made = {"folder": str(folder), "scale": "0.001", "write": recipe(kind, TINY).write, "path": f"{table}.parquet"}
+    made = {"folder": str(folder), "scale": "0.001", "module": recipe(kind, TINY).module, "path": f"{table}.parquet"}
     return {**made, "table": table, "number": 0, "of": 1, "rows": 5}
 
 

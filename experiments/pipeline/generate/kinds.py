@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from pathlib import Path
 
-from experiments.pipeline.generate.parts import write_rows
-from experiments.pipeline.generate.recipe import Recipe, Task, parts_of
+from experiments.pipeline.generate.recipe import Recipe, parts_of
 from optimizer.errors import CatalogError
 
 KINDS = {
@@ -59,18 +57,12 @@ def _joingraph(scale: Decimal, graphs: Sequence[str], parts: int | None) -> Reci
     return Recipe(
         kind="joingraph",
         scale=f"{scale.normalize():f}",
-        write=f"{__name__}:write_joingraph",
+        module="experiments.workloads.joingraph_rows",
         parts=[part for name, (rows, size) in sizes.items() for part in parts_of(name, rows, size, parts)],
         rows=lambda _: {name: (rows, rows) for name, (rows, _) in sizes.items()},
         schema=lambda *_: "\n\n".join(map(declaration, tables)) + "\n",
         settings={"graphs": sorted(named)} | ({} if parts is None else {"parts": parts}),
     )
-
-
-def write_joingraph(task: Task, target: Path) -> None:
-    from experiments.workloads.joingraph_rows import rows_of
-
-    write_rows(task, target, rows_of)
 
 
 def _imdb_like(scale: Decimal) -> Recipe:
@@ -84,15 +76,9 @@ def _imdb_like(scale: Decimal) -> Recipe:
     return Recipe(
         kind="imdb_like",
         scale=f"{scale.normalize():f}",
-        write=f"{__name__}:write_imdb_like",
+        module="experiments.workloads.imdb_like.tables",
         parts=[part for name, rows in counts.items() for part in parts_of(name, rows, rows * row_bytes(name), None)],
         rows=lambda _: {name: (rows, rows) for name, rows in counts.items()},
         schema=lambda *_: schema_sql(),
         orders=dict.fromkeys(counts, ("id",)),
     )
-
-
-def write_imdb_like(task: Task, target: Path) -> None:
-    from experiments.workloads.imdb_like.tables import rows_of
-
-    write_rows(task, target, rows_of)

@@ -36,7 +36,7 @@ _FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "File too large
 
 def make_parts(spark: SparkSession | None, recipe: Recipe, folder: Path, say: Say) -> dict[str, dict[str, Any]]:
     """Have every part written that is missing; rows, bytes and checksum of each, by path. Raises PipelineError with what the
-    recipe's `write` raises."""
+    recipe's module raises."""
     from experiments.pipeline.spark.tasks import run_tasks
 
     there = sum((folder / part.path).exists() for part in recipe.parts)
@@ -47,7 +47,7 @@ def make_parts(spark: SparkSession | None, recipe: Recipe, folder: Path, say: Sa
     tasks = []
     for part in sorted(recipe.parts, key=lambda part: -part.bytes):  # no task runs long after all others
         (folder / part.path).parent.mkdir(exist_ok=True)
-        common = {"folder": str(folder), "scale": recipe.scale, "write": recipe.write}
+        common = {"folder": str(folder), "scale": recipe.scale, "module": recipe.module}
         tasks.append({**common, **part._asdict(), "path": part.path})
     found = run_tasks(spark, make_part, tasks, f"generate {recipe.label}", say)
     return {task["path"]: facts for task, facts in zip(tasks, found, strict=True)}
@@ -59,9 +59,12 @@ def make_part(task: Task) -> dict[str, Any]:
     try:
         facts = parquet_facts(path)
     except CatalogError:
-        module, name = task["write"].split(":")
+        module = importlib.import_module(task["module"])
         with part_file(task) as target:
-            getattr(importlib.import_module(module), name)(task, target)
+            if hasattr(module, "rows_of"):
+                _write_rows(task, target, module.rows_of)
+            else:
+                module.write_part(task, target)
         facts = parquet_facts(path)
     return {"rows": facts.rows, **file_facts(path)}
 
@@ -95,7 +98,7 @@ def scratch(what: str, inside: Path) -> Iterator[Path]:
         raise
 
 
-def write_rows(task: Task, target: Path, rows_of: Callable[..., pa.RecordBatch]) -> None:
+def _write_rows(task: Task, target: Path, rows_of: Callable[..., pa.RecordBatch]) -> None:
     """Writes the part's range of the rows that `rows_of` (table, scale, start, end) makes."""
     table, scale = task["table"], float(task["scale"])
     start, end = row_range(task["rows"], task)

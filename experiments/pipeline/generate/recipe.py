@@ -39,15 +39,15 @@ class Part(NamedTuple):
 class Recipe:
     """One dataset to be made; `kind` and `scale` name it, and all else of its contents follows from `settings`, which are JSON.
 
-    `write`: module:function that writes a part, given the task and a path; `before` is called first, with no
-    session where the dataset is small. `orders`, by table: columns
-    that its rows are sorted by, a key unless the table is in `unkeyed`. `rows`: how many a table must have, (least, most), given
-    how many each has. `schema`: schema.sql, given the same and the folder. `beside`: bytes needed besides the files.
+    `module` has `write_part`, which writes a part, given the task and a path, or `rows_of` (table, scale, start, end), for
+    its rows; `before` is called first, with no session where the dataset is small. `orders`, by table: columns that its rows are
+    sorted by, a key unless the table is in `unkeyed`. `rows`: how many a table must have, (least, most), given how many each has.
+    `schema`: schema.sql, given the same and the folder. `beside`: bytes needed besides the files.
     """
 
     kind: str
     scale: str
-    write: str
+    module: str
     parts: Sequence[Part]
     rows: Callable[[Mapping[str, int]], Mapping[str, tuple[int, int]]]
     schema: Callable[[Path, Mapping[str, int]], str]

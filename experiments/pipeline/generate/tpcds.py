@@ -67,7 +67,7 @@ def tpcds(scale: Decimal, parts: int | None = None) -> Recipe:
     return Recipe(
         kind="tpcds",
         scale=text,
-        write=f"{__name__}:write_tpcds",
+        module=__name__,
         parts=[*large, *(Part(name, 0, 1, 0.0) for name in orders if name not in _SIZES)],
         rows=lambda _: {name: (_SIZES[name][0],) * 2 for name in _EXACT_AT_1} if scale == 1 else {},
         schema=lambda *_: (DECLARATIONS / "schema.sql").read_text(encoding="utf-8"),
@@ -89,12 +89,13 @@ def make_database(task: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def write_tpcds(task: Task, target: Path) -> None:
+def write_part(task: Task, target: Path) -> None:
     """A range of a table's rows, in the order dsdgen made them."""
     with _connect(Path(task["folder"], _DATABASE), read_only=True) as connection:
-        start, end = row_range(_only(connection, f"SELECT count(*) FROM {task['table']}"), task)
+        [[rows]] = connection.execute(f"SELECT count(*) FROM {task['table']}").fetchall()
+        start, end = row_range(rows, task)
         chosen = f"SELECT * FROM {task['table']} WHERE rowid >= {start} AND rowid < {end}"
-        copied = _only(connection, f"COPY ({chosen}) TO '{_quoted(target)}' (FORMAT parquet)")
+        [[copied]] = connection.execute(f"COPY ({chosen}) TO '{_quoted(target)}' (FORMAT parquet)").fetchall()
         if copied != end - start:
             raise CatalogError(f"{task['path']} has {many(copied, 'row')}, of {end - start} that dsdgen made")
 
@@ -125,9 +126,3 @@ def extension() -> str:
 
 def _quoted(path: Path) -> str:
     return str(path).replace("'", "''")
-
-
-def _only(connection: DuckDBPyConnection, sql: str) -> int:
-    row = connection.execute(sql).fetchone()
-    assert row is not None
-    return int(row[0])

@@ -10,10 +10,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from experiments.pipeline.generate.parts import part_file, scratch
 from experiments.pipeline.generate.recipe import Part, Recipe, Task, key_orders, parts_of
+from experiments.pipeline.spark.keys import none_breaks
 from experiments.pipeline.spark.session import Say
 from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.catalog.source import open_source
@@ -55,7 +54,7 @@ def tpch(scale: Decimal, parts: int | None = None) -> Recipe:
     return Recipe(
         kind="tpch",
         scale=scale_text,
-        write=f"{__name__}:write_tpch",
+        module=__name__,
         parts=[*large, *(Part(name, 0, 1, 5e3) for name in _FIXED_ROWS)],
         rows=rows,
         schema=_schema,
@@ -69,14 +68,10 @@ def tpch(scale: Decimal, parts: int | None = None) -> Recipe:
 def _schema(folder: Path, rows: Mapping[str, int]) -> str:
     """With the key of partsupp where it holds."""
     schema = (DECLARATIONS / "schema.sql").read_text(encoding="utf-8")
-    if rows["supplier"] >= _SAFE_SUPPLIERS or _unique_pairs(folder):
+    pairs = open_source(open_dataset(folder).tables["partsupp"])
+    if rows["supplier"] >= _SAFE_SUPPLIERS or none_breaks(pairs.to_table(columns=["ps_partkey", "ps_suppkey"])):
         schema += (DECLARATIONS / "partsupp_key.sql").read_text(encoding="utf-8")
     return schema
-
-
-def _unique_pairs(folder: Path) -> bool:
-    pairs: pa.Table = open_source(open_dataset(folder).tables["partsupp"]).to_table(columns=["ps_partkey", "ps_suppkey"])
-    return bool(pairs.group_by(pairs.column_names).aggregate([]).num_rows == pairs.num_rows)
 
 
 def make_tables(task: Task) -> dict[str, Any]:
@@ -91,7 +86,7 @@ def make_tables(task: Task) -> dict[str, Any]:
     return {}
 
 
-def write_tpch(task: Task, target: Path) -> None:
+def write_part(task: Task, target: Path) -> None:
     """One table or a part of it. Raises CatalogError when tpchgen-cli fails."""
     folder, table = target.parent, task["table"]
     chosen, written = ["--tables", table], folder / f"{table}.parquet"
