@@ -15,16 +15,7 @@ from pathlib import Path
 from executor.atomic import make_folder
 from experiments.lock import hold
 from experiments.pipeline.analyze.keys import declared, verify
-from experiments.pipeline.analyze.pieces import (
-    Columns,
-    check_unchanged,
-    empty,
-    file_name,
-    pieces,
-    sketch_folder,
-    state_of,
-    writing,
-)
+from experiments.pipeline.analyze.pieces import Columns, check_unchanged, empty, pieces, remove_old_sketches, state_of, writing
 from experiments.pipeline.analyze.scan import scan
 from experiments.pipeline.analyze.table_figures import unique_columns, with_figures
 from experiments.pipeline.sketches.stored import VERSION
@@ -91,11 +82,12 @@ def analyze_dataset(
     sample = None if sample is not None and sample >= 1.0 else sample
     states = {file: state_of(file) for table in find_tables(folder) for file in table.files}  # before anything is read
     catalog = open_dataset(folder, as_declared=True)
-    chosen = {table.name: table for table in _chosen(catalog, tables)}
+    chosen = {}
+    for table in (_table(catalog, name) for name in tables or catalog.tables):  # of opaque columns there is nothing to measure
+        chosen[table.name] = replace(table, columns=tuple(c for c in table.columns if not is_opaque(c.type)))
     for name, reason in catalog.unread.items():
         say(f'table "{name}" cannot be read: {reason}')
     with hold(make_folder(folder / METADATA_FOLDER) / _LOCK, f"the analysis of {folder}"), writing(folder / METADATA_FOLDER):
-        sketch_folder(folder).mkdir(exist_ok=True)
         known = {name: file_identities(table.files) for name, table in catalog.tables.items()}
         check_unchanged({file: states.get(file) for table in catalog.tables.values() for file in table.files})
         together = _joint(folder, catalog, chosen, joint)
@@ -106,35 +98,26 @@ def analyze_dataset(
             return AnalyzeReport(tables_then, time.perf_counter() - began)
         cut = {name: pieces(folder, table, known[name], states, sample, together[name]) for name, table in chosen.items()}
         scanned = scan(list(chain(*cut.values())), start, say)
-        wanted = {name: [*((column.name,) for column in table.columns), *together[name]] for name, table in chosen.items()}
-        sketches = {  # a table without pieces has had no rows to look at
-            name: {columns: scanned.sketches.get(name, {}).get(columns) or empty(table, columns) for columns in wanted[name]}
-            for name, table in chosen.items()
-        }
+        sketches = {}
+        for name, table in chosen.items():  # one without pieces has had no rows to look at
+            wanted, found = [*((column.name,) for column in table.columns), *together[name]], scanned.sketches.get(name, {})
+            sketches[name] = {columns: found.get(columns) or empty(table, columns) for columns in wanted}
         held = [] if sample is not None else verify(folder, catalog, chosen, sketches, known, states, start, say)
         analyzed = [with_figures(table, sketches[name], cut[name]) for name, table in chosen.items()]
         check_unchanged({file: states[file] for table in chosen.values() for file in table.files})
         version = write_statistics(folder, analyzed, known)
-        _remove_old_sketches(folder, known)
+        remove_old_sketches(folder, known)
         reports = []
         for name, table in chosen.items():
-            read, seconds = scanned.read.get(name, 0), scanned.seconds.get(name, 0.0)
-            foreign = [bool(one.target) for one in held if one.table == name]
-            keys = (foreign.count(False), foreign.count(True))
-            unique = unique_columns(table, sketches[name])
-            reports.append(TableReport(name, table.stats.rows, len(cut[name]), read, seconds, *keys, *unique))
+            read, foreign = scanned.seconds.get(name, []), [bool(one.target) for one in held if one.table == name]
+            keys, unique = (foreign.count(False), foreign.count(True)), unique_columns(table, sketches[name])
+            reports.append(TableReport(name, table.stats.rows, len(cut[name]), len(read), sum(read, 0.0), *keys, *unique))
         report = AnalyzeReport(reports, time.perf_counter() - began)
         counts = {"seconds": round(sum(table.seconds for table in reports), 3), "tables": list(map(asdict, reports))}
         files = [version.parent.with_suffix(".json"), *sorted(version.iterdir())]
         files += [findings_file(folder)] if sample is None else []
         write_manifest(folder, STAGE, inputs=inputs, settings=settings, counts=counts, files=files)
     return report
-
-
-def _chosen(catalog: Catalog, names: Sequence[str]) -> list[Table]:
-    """The tables without their opaque columns, of which there is nothing to measure."""
-    tables = [_table(catalog, name) for name in names or catalog.tables]
-    return [replace(table, columns=tuple(c for c in table.columns if not is_opaque(c.type))) for table in tables]
 
 
 def _table(catalog: Catalog, name: str) -> Table:
@@ -171,11 +154,3 @@ def _joint(
         keys = {frozenset(key) for key in table.keys}
         found[name] = tuple(sorted(names for names in ordered if len(names) > 1 and frozenset(names) not in keys))
     return found
-
-
-def _remove_old_sketches(folder: Path, known: Mapping[str, Mapping[str, str]]) -> None:
-    """Sketches of files that are gone or have changed, and what killed tasks have left."""
-    files = {file_name(Path(name), identity) for identities in known.values() for name, identity in identities.items()}
-    for path in sketch_folder(folder).iterdir():
-        if path.name.partition("-")[0] not in files:
-            path.unlink(missing_ok=True)

@@ -37,8 +37,8 @@ FEW = 30_000  # rows of a table that is read whole: as many as PostgreSQL's ANAL
 _ROWS = 1 << 20  # that are counted at a time: of more rows at once less is lost than by merging
 _BYTES = 256 << 20  # that are held at a time
 _GATHERED = 16  # sketches of batches that wait to be merged
-_SCHEMA = pa.schema([("columns", pa.list_(pa.string())), ("sketch", pa.binary())])
-_MARK = {"planscope-sketches": str(stored.VERSION)}
+_MARK = {b"planscope-sketches": str(stored.VERSION).encode()}
+_SCHEMA = pa.schema([("columns", pa.list_(pa.string())), ("sketch", pa.binary())], _MARK)
 _AGAIN = "what was read before stays: once the folder can be written and has space, planscope data analyze goes on from there"
 
 Columns = tuple[str, ...]
@@ -95,12 +95,23 @@ class Piece(NamedTuple):
 
 
 def sketch_folder(folder: Path) -> Path:
-    return folder / METADATA_FOLDER / "sketches"
+    """Of a dataset; made unless it is there. Raises OSError."""
+    home = folder.absolute() / METADATA_FOLDER / "sketches"
+    home.mkdir(exist_ok=True)
+    return home
 
 
 def file_name(file: Path, identity: str) -> str:
     """The start of the names of all sketches of a file."""
     return _digest([stored.VERSION, file.name, identity])
+
+
+def remove_old_sketches(folder: Path, known: Mapping[str, Mapping[str, str]]) -> None:
+    """Those of files that are gone or have changed, and what killed tasks have left. `known`: identities of files, by table."""
+    files = {file_name(Path(name), identity) for identities in known.values() for name, identity in identities.items()}
+    for path in sketch_folder(folder).iterdir():
+        if path.name.partition("-")[0] not in files:
+            path.unlink(missing_ok=True)
 
 
 def _digest(described: object) -> str:
@@ -122,7 +133,7 @@ def pieces(
     """
     if sample is not None:
         sample = None if table.stats.rows <= FEW else max(sample, LEAST / table.stats.rows)
-    home, table = sketch_folder(folder).absolute(), bare(table)
+    home, table = sketch_folder(folder), bare(table)
     units, share = parts_of(table), 1.0
     if sample is not None:
         groups = [(file, tuple(found[i : i + 1])) for file, found in _groups(table).items() for i in range(max(1, len(found)))]
@@ -192,9 +203,8 @@ def sketch_piece(piece: Piece) -> float:
 def write_sketches(path: Path, found: Mapping[Columns, bytes]) -> None:
     """Whole or not at all: other processes may write the same file. Raises OutputError."""
     columns = {"columns": list(map(list, found)), "sketch": list(found.values())}
-    table = pa.table(columns, schema=_SCHEMA).replace_schema_metadata(_MARK)
     with writing(path), atomic_output(make_folder(path.parent) / path.name) as file:
-        pq.write_table(table, file, compression="none", write_page_checksum=True)
+        pq.write_table(pa.table(columns, schema=_SCHEMA), file, compression="none", write_page_checksum=True)
 
 
 @contextmanager
@@ -212,7 +222,7 @@ def contents(path: Path) -> dict[Columns, bytes]:
     """What `write_sketches` wrote, for `sketch_in`. Raises CatalogError when damaged."""
     try:
         table = pq.read_table(path, page_checksum_verification=True)
-        if (table.schema.metadata or {}).get(b"planscope-sketches") != str(stored.VERSION).encode():
+        if table.schema.metadata != _MARK:
             raise ValueError("another version")
         return {tuple(row["columns"]): row["sketch"] for row in table.to_pylist()}
     except (OSError, ValueError, LookupError, pa.ArrowException) as error:

@@ -34,11 +34,10 @@ Row = tuple[str, list[str], int, bytes]  # table, its column or columns (none: a
 
 
 class Scanned(NamedTuple):
-    """By table: sketches; parts read now, and the seconds that took."""
+    """By table: sketches; the seconds that each part took which was read now."""
 
     sketches: dict[str, Sketches]
-    read: dict[str, int]
-    seconds: dict[str, float]
+    seconds: dict[str, list[float]]
 
 
 def scan(pieces: Sequence[Piece], spark: Start, say: Say) -> Scanned:
@@ -101,7 +100,7 @@ def _merged(columns: Sequence[str], numbers: Sequence[int], found: Sequence[byte
 
 
 def _result(found: Mapping[tuple[str, Columns], bytes]) -> Scanned:
-    result = Scanned({}, {}, {})
+    result = Scanned({}, {})
     for (table, columns), content in sorted(found.items()):
         if columns:
             result.sketches.setdefault(table, {})[columns] = sketch_in(columns, content)
@@ -109,5 +108,5 @@ def _result(found: Mapping[tuple[str, Columns], bytes]) -> Scanned:
         notes = json.loads(content)
         if error := next((note["error"] for note in notes if "error" in note), None):
             raise PipelineError(error)
-        result.read[table], result.seconds[table] = len(notes), sum(note["seconds"] for note in notes)
+        result.seconds[table] = [note["seconds"] for note in notes]
     return result
