@@ -4,8 +4,8 @@
     prepare                            Arrow files and other encodings, made into what Spark reads
     opened, csv_files, json_files      sources as Spark DataFrames of columns, before any check (`opened.Opened`)
     resolve, declared                  columns of each table, declared types before inferred ones; keys declared and kept
-    values, checked                    values of the right types or reasons why not, in Spark SQL
-    raw                                a table's rows with these reasons, in parts; at the end good ones here, rejected ones there
+    values                             values of the right types, in Spark SQL
+    raw                                a table's rows, with reasons where values fail; good ones end here, rejected ones there
     keys                               duplicates of keys, dangling foreign keys: Spark joins over the parts
     tables                             all of it, restartable
     clean                              the same for a few small CSV files without a fault, sooner than Spark would have started

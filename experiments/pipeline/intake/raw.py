@@ -28,11 +28,12 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from executor.atomic import atomic_output, make_folder
-from experiments.pipeline.intake.checked import checked
 from experiments.pipeline.intake.opened import SMALL, Opened, batches, union
+from experiments.pipeline.intake.values import NO_TEXT, converted, literal, quoted
 from experiments.pipeline.spark.paths import reader, to_read, to_write
 from experiments.pipeline.spark.session import Say
 from experiments.pipeline.spark.tasks import parallelism, run_tasks
+from optimizer.algebra.types import type_name
 from optimizer.catalog.declarations import ColumnDeclaration
 
 Facts = dict[str, Any]
@@ -40,6 +41,38 @@ _LONGEST = 80  # characters of a rejected value that is told
 _GROUP_ROWS = 122_880
 _TOLD = pa.schema([(name, pa.string()) for name in ("reason", "column", "value", "record", "file")])
 _REJECTS = _TOLD.append(pa.field("row", pa.int64()))
+
+
+def checked(file: Opened, targets: Sequence[ColumnDeclaration]) -> DataFrame:
+    """`c0`, `c1` …: the targets' values of all rows; `reason`, NULL for good rows, `column`, `value`, `record`; `file`.
+
+    Bytes that are no text are a mark in `value` and `record`."""
+    stored = [file.types.get(target.name) for target in targets]
+    both = list(enumerate(zip(targets, stored, strict=True)))
+    values = [f"{converted(f'v{i}', type, target.type)} AS c{i}" for i, (target, type) in both]
+    frame = file.rows([target.name for target in targets]).selectExpr("*", *values)
+    faults = [f"WHEN _broken IS NOT NULL THEN struct(_broken AS reason, {literal(None)} AS column, {literal(None)} AS value)"]
+    record = []
+    for i, (target, type) in both:
+        shown = f"lower(hex(v{i}))" if type is not None and pa.types.is_binary(type) else f"CAST(v{i} AS string)"
+        record.append(f"{shown} AS {quoted(target.name)}")
+        conditions = [(f"v{i} IS NOT NULL AND c{i} IS NULL", f"not a {type_name(target.type)}")]
+        if (file.marked and type is None) or (type is not None and pa.types.is_string(type)):
+            conditions.insert(0, (f"contains(v{i}, '\ufffd')" if type is None else f"NOT is_valid_utf8(v{i})", NO_TEXT))
+        if target.not_null:
+            conditions.append((f"c{i} IS NULL", "NULL, which is forbidden here"))
+        for condition, reason in conditions:
+            told = f"{literal(reason)} AS reason, {literal(target.name)} AS column, {shown} AS value"
+            faults.append(f"WHEN {condition} THEN struct({told})")
+    line = f"coalesce(_line, to_json(struct({', '.join(record)}), map('ignoreNullFields', 'false')))"
+    return frame.selectExpr("*", f"CASE {' '.join(faults)} END AS fault").selectExpr(
+        *(f"c{i}" for i in range(len(targets))),
+        "fault.reason",
+        "fault.column",
+        "make_valid_utf8(fault.value) AS value",
+        f"make_valid_utf8(CASE WHEN fault IS NOT NULL THEN {line} END) AS record",
+        f"{literal(file.label)} AS file",
+    )
 
 
 class RawTable:

@@ -1,4 +1,4 @@
-"""Which columns a table gets: from what its files hold, and what schema.sql declares of it."""
+"""Which columns a table gets, and of which types: from what its files hold, and what schema.sql declares of it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
-from experiments.pipeline.intake.opened import Opened
-from experiments.pipeline.intake.values import NESTED, can_become, read_type
+from experiments.pipeline.intake.opened import Opened, batches, union
+from experiments.pipeline.intake.values import NESTED, can_become, possible, read_type, trimmed, type_of
 from experiments.pipeline.spark.errors import PipelineError
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import MAX_PRECISION, common_type, decimal_of, is_decimal, is_float, is_numeric, type_name
@@ -57,6 +59,30 @@ def undeclared(name: str, files: Sequence[Opened], declared: TableDeclaration | 
     return [
         c for c in names if c.lower() not in known and all(file.types.get(c) is None and c not in file.said for file in files)
     ]
+
+
+def inferred(tables: Mapping[str, tuple[Sequence[Opened], Sequence[str]]]) -> dict[str, dict[str, DataType]]:
+    """By table, the type that all texts of each of the named columns of its files have. Looks at every value that was not looked
+    at when its file was opened, of all tables in one query."""
+    number = {column: i for i, column in enumerate((table, name) for table, (_, names) in tables.items() for name in names)}
+    found: list[tuple[int, int | None]] = []
+    frames: list[DataFrame] = []
+    for table, (files, names) in tables.items():
+        for file in files:
+            found += [(number[table, name], file.masks[name]) for name in names if name in file.masks]
+            if asked := [name for name in names if name in file.types and name not in file.masks]:
+                # a row for each value, so that Spark compiles one expression for all columns
+                values = ", ".join(f"{number[table, name]}, v{i}" for i, name in enumerate(asked))
+                rows = file.rows(asked).where("_broken IS NULL")
+                frames.append(rows.selectExpr(f"stack({len(asked)}, {values}) AS (i, text)"))
+    for some in batches(frames):
+        texts = union(some).selectExpr("i", f"{trimmed('text')} AS text")
+        found += texts.groupBy("i").agg(F.expr(f"bit_and({possible('text')})")).collect()
+    masks: dict[int, int] = {}
+    for i, mask in found:
+        if mask is not None:
+            masks[i] = masks.get(i, -1) & mask
+    return {table: {name: type_of(masks.get(number[table, name])) for name in names} for table, (_, names) in tables.items()}
 
 
 def resolve(

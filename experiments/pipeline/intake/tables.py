@@ -17,7 +17,6 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from executor.atomic import make_folder, write_file
-from experiments.pipeline.intake.checked import inferred
 from experiments.pipeline.intake.csv_files import CsvFiles, Looked
 from experiments.pipeline.intake.declared import declared_tables, publish_declared
 from experiments.pipeline.intake.json_files import json_records, open_json, without_keys
@@ -26,7 +25,7 @@ from experiments.pipeline.intake.opened import Opened, Result, batches, damaged_
 from experiments.pipeline.intake.prepare import damage, prepare, read_as
 from experiments.pipeline.intake.raw import Facts, RawTable
 from experiments.pipeline.intake.request import VECTORIZED, ImportRequest, Plan, read_inputs
-from experiments.pipeline.intake.resolve import Resolved, resolve, undeclared
+from experiments.pipeline.intake.resolve import Resolved, inferred, resolve, undeclared
 from experiments.pipeline.intake.sources import ENDINGS, Source, with_driver
 from experiments.pipeline.intake.summary import reject_lines
 from experiments.pipeline.spark.errors import PipelineError
