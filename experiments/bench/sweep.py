@@ -11,8 +11,7 @@ import pyarrow as pa
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from experiments.bench.store import table_of
 from experiments.bench.summary import geometric_mean, grouped, median_of
-from experiments.pipeline.stages.spec import read_pipeline
-from experiments.pipeline.stages.stages import Sweep
+from experiments.pipeline.stages.spec import Sweep, read_pipeline
 from experiments.pipeline.sweep import measure as sweep
 from experiments.pipeline.sweep.columns import SAME_UNIT
 from experiments.pipeline.sweep.spec import plan_sweep

@@ -23,8 +23,7 @@ from experiments.pipeline.stages.run import (
     state_file,
     status_text,
 )
-from experiments.pipeline.stages.spec import read_pipeline
-from experiments.pipeline.stages.stages import Sweep
+from experiments.pipeline.stages.spec import Sweep, read_pipeline
 from experiments.pipeline.sweep import spec
 from experiments.pipeline.sweep.columns import COLUMNS
 from experiments.pipeline.sweep.problems import SpecError

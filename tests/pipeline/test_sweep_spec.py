@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from executor.session import Session
+from experiments.pipeline.sweep.fields import read_words
 from experiments.pipeline.sweep.measure import measure, settings_of
 from experiments.pipeline.sweep.plan import MEASURE, SweepPlan, read_plan, write_plan
 from experiments.pipeline.sweep.problems import Problems, SpecError
@@ -21,10 +22,10 @@ def plan_of(text: str, base: Path = Path()) -> SweepPlan:
     """The plan of a TOML text with the table [sweep]."""
     table: dict[str, Any] = tomllib.loads(text)["sweep"]
     problems = Problems(Places(text, "spec.toml"))
-    spec = SweepSpec.from_table(table, base, problems)
+    words = read_words(table, "sweep", problems)
     problems.check()
-    assert spec is not None
-    return plan_sweep(spec, code="test")
+    assert words is not None
+    return plan_sweep(SweepSpec(**words, base=base, places=problems.places), code="test")
 
 
 def mistakes(text: str, base: Path = Path()) -> str:

@@ -57,10 +57,17 @@ def write_report(out: Path, spark: Start, baseline: str | None = None, run: str 
     the same report is there. Raises CatalogError, PipelineError, OutputError.
     """
     out = out.absolute()
-    run = _chosen_run(out, run)
+    if not (known := runs(out)):
+        raise CatalogError(f"there are no results of a sweep in {out}")
+    if run is not None and run not in known:
+        raise CatalogError(f'there is no run "{run}" in {out}; {suggestion(run, known)}')
+    run = known[-1] if run is None else run
     folder = run_folder(out, run)
     plan = read_plan(folder)
-    baseline = _chosen_baseline(plan, baseline)
+    names = [variant.name for variant in plan.variants]
+    if baseline is not None and baseline not in names:
+        raise PlanscopeError(f'there is no variant "{baseline}" in the sweep; {suggestion(baseline, names)}')
+    baseline = names[0] if baseline is None else baseline
     check_complete(folder)
     rows = (folder / ROWS).stat()  # of the same results these are the same
     inputs = {"run": run, "results": {ROWS: [rows.st_size, rows.st_mtime_ns]}}
@@ -101,7 +108,11 @@ def _write(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str
         if (drawing := draw(figure)) is not None:
             files += write_figure(drawing, folder, figure.name)
             figures.append(figure.name)
-    what = f"{_what(plan)} Ratios are to the variant"
+    seeds, executed = f", {len(plan.seeds)} seeds" if plan.seeds else "", ", executed" if plan.execute else ""
+    what = (
+        f"{many(len(plan.queries), 'query')}, {many(len(plan.variants), 'variant')}{seeds}: {many(plan.size, 'item')}{executed}."
+    )
+    what += " Ratios are to the variant"
     parts = [  # of the page as Markdown, and as HTML
         (f"# Sweep {run}", f"{_HEAD.replace('{title}', f'Sweep {run}')}\n<h1>Sweep {run}</h1>"),
         (f"{what} {code(baseline)}.", f"<p>{what} <code>{html.escape(baseline)}</code>.</p>"),
@@ -117,28 +128,3 @@ def _write(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str
     for page, texts, gap in zip(pages, zip(*parts, strict=True), ("\n\n", "\n"), strict=True):
         write_file(page, gap.join(texts) + "\n")
     return [*pages, *files]
-
-
-def _what(plan: SweepPlan) -> str:
-    seeds = f", {len(plan.seeds)} seeds" if plan.seeds else ""
-    executed = ", executed" if plan.execute else ""
-    what = f"{many(len(plan.queries), 'query')}, {many(len(plan.variants), 'variant')}{seeds}"
-    return f"{what}: {many(plan.size, 'item')}{executed}."
-
-
-def _chosen_run(out: Path, run: str | None) -> str:
-    known = runs(out)
-    if not known:
-        raise CatalogError(f"there are no results of a sweep in {out}")
-    if run is None:
-        return known[-1]
-    if run not in known:
-        raise CatalogError(f'there is no run "{run}" in {out}; {suggestion(run, known)}')
-    return run
-
-
-def _chosen_baseline(plan: SweepPlan, baseline: str | None) -> str:
-    names = [variant.name for variant in plan.variants]
-    if baseline is not None and baseline not in names:
-        raise PlanscopeError(f'there is no variant "{baseline}" in the sweep; {suggestion(baseline, names)}')
-    return names[0] if baseline is None else baseline

@@ -1,5 +1,5 @@
 """Pipelines: stages in order, from one TOML file to one folder.
 
-`spec` reads the file and checks all of it; `stages` adapts the parts of experiments.pipeline; `run` runs them, skipping what is
-done, remembers how each went, and tells.
+`spec` reads the file, checks all of it and makes stages of its tables; `run` runs them, skipping what is done, remembers how each
+went, and tells.
 """

@@ -24,8 +24,7 @@ from experiments.lock import hold, holder, now, who
 from experiments.pipeline.intake.request import is_small
 from experiments.pipeline.spark.manifest import damaged_files, manifest_path, read_facts, read_manifest
 from experiments.pipeline.spark.session import Say, Start
-from experiments.pipeline.stages.spec import Pipeline
-from experiments.pipeline.stages.stages import ORDER, Context, Import, Outcome, Stage, error_text
+from experiments.pipeline.stages.spec import ORDER, Context, Import, Outcome, Pipeline, Stage, error_text
 from experiments.pipeline.sweep.problems import SpecError
 from experiments.pipeline.sweep.run import progress_of, run_folder, runs
 from optimizer.errors import CatalogError, PlanscopeError, many

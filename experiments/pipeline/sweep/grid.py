@@ -31,32 +31,30 @@ def variants_of(
     Without any list there is one point, "default"; where variants are given, it is left out.
     """
     own_files = {"plugins": list(plugins)} if plugins else {}
-    fixed = own_files | {name: value for name, value in settings.items() if not isinstance(value, list)}
     lists = {name: value for name, value in settings.items() if isinstance(value, list)}
+    fixed = own_files | {name: value for name, value in settings.items() if name not in lists}
+    own = [{name: value for name, value in variant.items() if name != "name"} for variant in variants]
     wrong = False
     for name, value in settings.items():
-        for one in value if isinstance(value, list) else [value]:
+        for one in lists.get(name, [value]):
             wrong |= not _fits(name, one, problems, "sweep.settings", plugins=plugins)
         if value == []:
             problems.add("the list is empty, so there is nothing to run", "sweep.settings", name)
-    for number, variant in enumerate(variants):
-        for name, value in variant.items():
-            if name != "name":
-                wrong |= not _fits(name, value, problems, "sweep.variants", number, plugins)
+    for number, chosen in enumerate(own):
+        for name, value in chosen.items():
+            wrong |= not _fits(name, value, problems, "sweep.variants", number, plugins)
     if wrong:
         return ()
     made: list[Variant] = []
-    if lists or not variants:
-        for point in product(*lists.values()):
-            chosen = dict(zip(lists, point, strict=True))
-            name = ", ".join(f"{key}={_show(value)}" for key, value in chosen.items() if len(lists[key]) > 1) or "default"
-            made.append(Variant(name, _with_files({**fixed, **chosen}, base)))
-    for number, variant in enumerate(variants):
-        own = {name: value for name, value in variant.items() if name != "name"}
-        name = str(variant.get("name") or ", ".join(f"{key}={_show(value)}" for key, value in own.items()) or "default")
+    for point in product(*lists.values()) if lists or not variants else ():
+        chosen = dict(zip(lists, point, strict=True))
+        name = _name({key: value for key, value in chosen.items() if len(lists[key]) > 1})
+        made.append(Variant(name, _with_files({**fixed, **chosen}, base)))
+    for number, chosen in enumerate(own):
+        name = str(variants[number].get("name") or _name(chosen))
         if name in (other.name for other in made):
             problems.add(f'two variants are called "{name}"', "sweep.variants", "name", number=number)
-        made.append(Variant(name, _with_files({**fixed, **own}, base)))
+        made.append(Variant(name, _with_files({**fixed, **chosen}, base)))
     _check_together(made, len(made) - len(variants), problems)
     return tuple(made)
 
@@ -127,6 +125,10 @@ def _absolute(value: str, base: Path) -> str:
         if file and (base / file).exists():
             return f"{(base / file).resolve()}{query}"
     return value
+
+
+def _name(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={_show(value)}" for name, value in settings.items()) or "default"
 
 
 def _show(value: Any) -> str:

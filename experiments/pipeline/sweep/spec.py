@@ -15,7 +15,6 @@ from typing import Any
 from experiments.bench.code_version import code_digest
 from experiments.bench.inputs import settings_files
 from experiments.pipeline.spark.session import Say
-from experiments.pipeline.sweep.fields import read_words
 from experiments.pipeline.sweep.grid import check_seeds, variants_of
 from experiments.pipeline.sweep.plan import MEASURE, How, PlannedQuery, SweepPlan, Variant
 from experiments.pipeline.sweep.problems import Problems, suggestion
@@ -34,7 +33,7 @@ QUERY_KEYS = ("query", "data", "name")
 
 @dataclass(frozen=True)
 class SweepSpec(How):
-    """The keys of `[sweep]`; `base` is the folder that files and folders are named from, `places` where everything stands."""
+    """The keys of `[sweep]` (`fields`); `base`: the folder that files are named from, `places`: where everything stands."""
 
     queries: Sequence[str | Mapping[str, str]]
     data: str | Mapping[str, str] | None = None
@@ -44,12 +43,6 @@ class SweepSpec(How):
     same_code: bool = True
     base: Path = Path()
     places: Places = field(default_factory=Places)
-
-    @classmethod
-    def from_table(cls, table: Mapping[str, Any], base: Path, problems: Problems) -> SweepSpec | None:
-        """From the table `[sweep]` of a TOML file; None when keys are missing, unknown or of another type (see `problems`)."""
-        words = read_words(table, "sweep", problems)
-        return None if words is None else cls(**words, base=base, places=problems.places)
 
 
 def plan_sweep(
@@ -109,7 +102,7 @@ class _Queries:
             if (
                 not isinstance(asked, Mapping)
                 or "query" not in asked
-                or not all(isinstance(each, str) for each in asked.values())
+                or any(not isinstance(word, str) for word in asked.values())
             ):
                 self._problems.add(f'a query is a text or {{query = "…", data = "…"}}, not {entry!r}', "sweep", "queries")
                 continue
