@@ -102,14 +102,9 @@ def held_by_few(catalog: Catalog, one: Constraint) -> bool:
     types, is_integer = _types(sides), pa.types.is_integer
     if not all(a == b or (is_integer(a) and is_integer(b)) for a, b in zip(types, _types(sides[:1]), strict=True)):
         return False
-    rows, *others = [_read(table, names, types) for table, names in sides]
+    read = [open_source(table).to_table(columns=as_declared(table, names)) for table, names in sides]
+    rows, *others = [each.cast(pa.schema(list(zip(each.column_names, types, strict=True)))) for each in read]
     return none_breaks(rows.drop_null() if _is_unique(catalog, one) else rows, *others)
-
-
-def _read(table: Table, names: Sequence[str], types: Sequence[pa.DataType]) -> pa.Table:
-    """The named columns of all rows, as `types`, called k0, k1, …"""
-    rows = open_source(table).to_table(columns=as_declared(table, names))
-    return pa.table({f"k{i}": rows[name].cast(type) for i, (name, type) in enumerate(zip(names, types, strict=True))})
 
 
 def _contains(all: ColumnSketch, some: ColumnSketch) -> bool:

@@ -6,7 +6,8 @@ which then imports everything: it tells faults apart, and what it makes of good 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +41,10 @@ class _Read(NamedTuple):
     columns: list[ColumnDeclaration]
     files: list[pa.Table]
 
+    @property
+    def rows(self) -> pa.Table:
+        return pa.concat_tables(self.files)
+
 
 def import_clean(request: ImportRequest, plan: Plan, inside: Path, say: Say) -> tuple[dict[str, Any], list[Path]] | None:
     """What `tables.Tables.make` gives; None, with nothing written, where that is for Spark to do."""
@@ -48,15 +53,10 @@ def import_clean(request: ImportRequest, plan: Plan, inside: Path, say: Say) -> 
         return None
     if sum(file["bytes"] for file in plan.inputs.values()) > SMALL:
         return None
-    read: dict[str, _Read] = {}
-    for source in sources:
-        try:
-            table = _read(source, plan.declared.get(source.name.lower(), TableDeclaration(source.name)))
-        except (CatalogError, OSError, pa.ArrowException):
-            return None
-        if table is None:
-            return None
-        read[source.name] = table
+    try:
+        read = {one.name: _read(one, plan.declared.get(one.name.lower(), TableDeclaration(one.name))) for one in sources}
+    except (CatalogError, OSError, pa.ArrowException):
+        return None
     declared = declared_tables({name: one.columns for name, one in read.items()}, plan.declared)
     if not all(_keeps(table, read) for table in declared.values()) or plan.inputs != read_inputs(plan.found):
         return None
@@ -66,10 +66,10 @@ def import_clean(request: ImportRequest, plan: Plan, inside: Path, say: Say) -> 
             parts.append(make_folder(inside / name) / f"part-{number:05d}.parquet")
             with atomic_output(parts[-1]) as file:
                 pq.write_table(rows, file, _GROUP_ROWS, compression="zstd", write_page_checksum=True)
-        say(f"{name}: {many(len(one.files), 'file')}, {_count(one):,} rows read")
+        say(f"{name}: {many(len(one.files), 'file')}, {len(one.rows):,} rows read")
     publish_declared(inside, declared)
     counts = {
-        name: {"read": _count(one), "kept": _count(one), "rejected": [], "dropped": {}, "left_out": declared[name].left_out}
+        name: {"read": len(one.rows), "kept": len(one.rows), "rejected": [], "dropped": {}, "left_out": declared[name].left_out}
         for name, one in read.items()
     }
     return {"tables": counts, "skipped": [str(path) for path in plan.found.skipped], "damaged": {}}, parts
@@ -80,31 +80,24 @@ def _is_plain(source: Source) -> bool:
     return plain and all(path.lower().endswith(".csv") and not values for path, values in source.files.items())
 
 
-def _count(read: _Read) -> int:
-    return sum(rows.num_rows for rows in read.files)
-
-
-def _read(source: Source, declared: TableDeclaration) -> _Read | None:
-    """Raises CatalogError, OSError or ArrowException for faults."""
+def _read(source: Source, declared: TableDeclaration) -> _Read:
+    """Raises CatalogError, OSError or ArrowException for faults, and for all that Spark may take for something else."""
     paths = [Path(path) for path in source.files]
     known = {column.name.lower(): column for column in declared.columns}
     if any(one.type is None or pa.types.is_binary(one.type) or _is_widest(one.type) for one in known.values()):
-        return None
+        raise CatalogError("types of which Spark reads other texts")
     facts = csv_facts(paths, {name: one.type for name, one in known.items() if one.type is not None})
     names = [column.name for column in facts[0].columns]
     lower = [name.lower() for name in names]
-    if any([column.name for column in one.columns] != names for one in facts) or len({*lower}) < len(names):
-        return None
     required = {*map(str.lower, declared.primary_key), *(name for name, one in known.items() if one.not_null)}
-    if not required | known.keys() <= {*lower}:
-        return None
+    alike = all([column.name for column in one.columns] == names for one in facts)
+    if not alike or len({*lower}) < len(names) or not required | known.keys() <= {*lower}:
+        raise CatalogError("columns that differ, are there twice, or are missing")
     table = Table(source.name, facts[0].columns, files=tuple(paths), format="csv")
     files = [pa.Table.from_batches(batches_of(table, path, None, names), table.schema) for path in paths]
-    for rows in files:
-        if any(rows[name].null_count for name in names if name.lower() in required):
-            return None
-        if any(_is_odd(rows[name], name.lower() in known) for name in names):
-            return None
+    for name, rows in product(names, files):
+        if (name.lower() in required and rows[name].null_count) or _is_odd(rows[name], name.lower() in known):
+            raise CatalogError("a NULL that is forbidden, or texts that Spark may take for something else")
     columns = [ColumnDeclaration(c.name, c.type, type_name(c.type), c.name.lower() in required) for c in table.columns]
     return _Read(columns, files)
 
@@ -124,14 +117,7 @@ def _is_odd(values: pa.ChunkedArray, declared: bool) -> bool:
 
 def _keeps(table: Declared, read: Mapping[str, _Read]) -> bool:
     """Whether the rows keep all keys and foreign keys for sure."""
-    for key in filter(None, (table.primary_key, *table.unique)):
-        if not none_breaks(_keys(read[table.name], key).drop_null()):
-            return False
-    return all(
-        none_breaks(_keys(read[table.name], one.columns), _keys(read[one.table], one.referenced)) for one in table.foreign_keys
+    rows = read[table.name].rows
+    return all(none_breaks(rows.select(key).drop_null()) for key in (table.primary_key, *table.unique) if key) and all(
+        none_breaks(rows.select(one.columns), read[one.table].rows.select(one.referenced)) for one in table.foreign_keys
     )
-
-
-def _keys(read: _Read, names: Sequence[str]) -> pa.Table:
-    """With one set of names for the columns of two tables."""
-    return pa.concat_tables(rows.select(names) for rows in read.files).rename_columns([f"k{i}" for i in range(len(names))])

@@ -82,8 +82,7 @@ def _is_kept(*sides: tuple[RawTable, Sequence[str]]) -> bool:
     if not small or any(table.removed.exists() for table, _ in sides):
         return False
     good = ds.field("reason").is_null()
-    read = [ds.dataset(list(map(str, table.paths))).to_table(table.places(key), filter=good) for table, key in sides]
-    found = [rows.rename_columns(_key_names(rows.column_names)) for rows in read]
+    found = [ds.dataset(list(map(str, table.paths))).to_table(table.places(key), filter=good) for table, key in sides]
     return none_breaks(found[0].drop_null(), *found[1:])
 
 

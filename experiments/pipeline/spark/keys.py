@@ -19,7 +19,7 @@ SMALL = 32 << 20  # bytes of files whose keys this process looks at
 
 
 def none_breaks(rows: pa.Table, others: pa.Table | None = None) -> bool:
-    """Whether no two of `rows` are the same or, given `others` with columns of the same names, each without NULL is one of them.
+    """Whether no two of `rows` are the same or, given `others` with as many columns, each without NULL is one of them.
     False proves nothing: only values of types that are equal just when they are the same are compared."""
     types, t = rows.schema.types, pa.types
     plain = (t.is_integer, t.is_string, t.is_date, t.is_timestamp)
@@ -27,7 +27,7 @@ def none_breaks(rows: pa.Table, others: pa.Table | None = None) -> bool:
         return False
     if others is None:
         return bool(rows.group_by(rows.column_names).aggregate([]).num_rows == rows.num_rows)
-    return bool(rows.drop_null().join(others, rows.column_names, join_type="left anti").num_rows == 0)
+    return bool(rows.drop_null().join(others, rows.column_names, others.column_names, join_type="left anti").num_rows == 0)
 
 
 def repeated(rows: DataFrame, key: Sequence[str], *more: Column) -> DataFrame:
