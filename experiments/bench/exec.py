@@ -155,14 +155,8 @@ def report(rows: pa.Table) -> list[Section]:
     for query, mine in grouped(found, itemgetter("query")).items():
         of = {row["engine"]: row for row in mine}
         own = of[NAMES[0]]
-        line = {
-            "query": query,
-            "rows": own["rows"],
-            "planning": own["plan_ms"],
-            "ms": own["ms"],
-            "CPU": own["cpu_ms"],
-            "MB": own["mb"],
-        }
+        line = {"query": query, "rows": own["rows"], "planning": own["plan_ms"]}
+        line |= {"ms": own["ms"], "CPU": own["cpu_ms"], "MB": own["mb"]}
         for name in others:
             row = of.get(name, {})
             line |= {name: row.get("ms"), f"{name} CPU": row.get("cpu_ms"), f"{name} MB": row.get("mb")}

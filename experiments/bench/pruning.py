@@ -186,29 +186,15 @@ def measure(item: Item) -> list[Row]:
     found = planned.search
     mechanisms = {name: count for name, count in found.pruned.items() if name != "dominated"}
     row: Row = {
-        "relations": sum(1 for node in planned.plan.walk() if not node.inputs),
-        "groups": found.groups,
-        "logical": found.mexprs_logical,
-        "physical": found.mexprs_physical,
-        "duplicates": found.duplicates,
-        "enumerated": found.joins_enumerated,
-        "fired": sum(found.rules_fired.values()),
-        "candidates": found.candidates,
-        "costed": found.costed,
-        **mechanisms,
-        "skipped": sum(mechanisms.values()),
-        "dominated": found.pruned["dominated"],
-        "goals": found.goals,
-        "goals_opened": found.goals_opened,
-        "reopened_limit": found.reopened["limit"],
-        "reopened_new": found.reopened["new expressions"],
-        "tasks": found.tasks,
+        "relations": sum(1 for node in planned.plan.walk() if not node.inputs), "groups": found.groups,
+        "logical": found.mexprs_logical, "physical": found.mexprs_physical, "duplicates": found.duplicates,
+        "enumerated": found.joins_enumerated, "fired": sum(found.rules_fired.values()), "candidates": found.candidates,
+        "costed": found.costed, **mechanisms, "skipped": sum(mechanisms.values()), "dominated": found.pruned["dominated"],
+        "goals": found.goals, "goals_opened": found.goals_opened, "reopened_limit": found.reopened["limit"],
+        "reopened_new": found.reopened["new expressions"], "tasks": found.tasks,
         **{f"ms_{stage}": min(run.get(stage, 0.0) for run in runs) for stage in runs[0]},
-        "cost": planned.cost,
-        "proven": found.proven,
-        "gap": found.gap,
-        "regions": regions_text(found.regions),
-    }
+        "cost": planned.cost, "proven": found.proven, "gap": found.gap, "regions": regions_text(found.regions),
+    }  # fmt: skip
     del planned
     row |= _traced(optimizer, sql, found.tasks) | _anytime(item, settings, sql, found.tasks, row["cost"])
     if item["audit"]:

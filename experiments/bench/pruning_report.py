@@ -54,15 +54,9 @@ def report(rows: pa.Table) -> list[Section]:
     usual = [row for row in found if all(row[name] == value for name, value in _USUAL.items())] or found
     ended, left_out = _in_all_modes(usual, every)
     ended = _over_seeds(ended)
-    return [
-        _agreement(found, every),
-        _by_mode(ended, left_out, _over_seeds(usual)),
-        _mechanisms(ended),
-        *_factors(_over_seeds(found)),
-        _time_and_memory(ended),
-        _over_time(usual),
-        _all_items(found, rows.column_names),
-    ]
+    first = [_agreement(found, every), _by_mode(ended, left_out, _over_seeds(usual)), _mechanisms(ended)]
+    last = [_time_and_memory(ended), _over_time(usual), _all_items(found, rows.column_names)]
+    return [*first, *_factors(_over_seeds(found)), *last]
 
 
 def _all_items(found: list[Row], names: list[str]) -> Section:
@@ -152,21 +146,14 @@ def _by_mode(rows: list[Row], left_out: str, found: list[Row]) -> Section:
     table = []
     for mode, mine in grouped(rows, itemgetter("mode")).items():
         savings = [row["saving"] for row in mine if row["saving"]]
-        table.append(
-            {
-                "mode": mode,
-                "queries": len({row["query"] for row in mine}),
-                "costed": sum(row["costed"] for row in mine),
-                "saving, mean": geometric_mean(savings),
-                "least": min(savings, default=None),
-                "most": max(savings, default=None),
-                "goals opened": sum(row["goals_opened"] for row in mine),
-                "opened again": sum(row["reopened_limit"] + row["reopened_new"] for row in mine),
-                "tasks": sum(row["tasks"] for row in mine),
-                "speed-up, mean": geometric_mean(row["faster"] for row in mine),
-                "proven": sum(row["proven"] for row in mine),
-            }
-        )
+        table.append({
+            "mode": mode, "queries": len({row["query"] for row in mine}), "costed": sum(row["costed"] for row in mine),
+            "saving, mean": geometric_mean(savings), "least": min(savings, default=None), "most": max(savings, default=None),
+            "goals opened": sum(row["goals_opened"] for row in mine),
+            "opened again": sum(row["reopened_limit"] + row["reopened_new"] for row in mine),
+            "tasks": sum(row["tasks"] for row in mine), "speed-up, mean": geometric_mean(row["faster"] for row in mine),
+            "proven": sum(row["proven"] for row in mine),
+        })  # fmt: skip
     text = (
         "A mode is what is pruned, and the seed: `upper` passes limits down, `lower` compares predicted costs with the best "
         "plan and leaves out merge joins where a hash join never costs more, as `dominance` does alone, `both` does both; a "
@@ -179,12 +166,8 @@ def _by_mode(rows: list[Row], left_out: str, found: list[Row]) -> Section:
         _by_relations(found, "saving", "saving", f"Alternatives costed without pruning over those costed with it; {medians}."),
         _by_relations(found, "ms_search", "search (ms)", f"Milliseconds of search, the least of up to three runs; {medians}."),
     ]
-    return Section(
-        "What each mode saves",
-        text,
-        [Table("modes", "By mode, default ways otherwise; means over seeds.", table_of(table))],
-        figures,
-    )
+    tables = [Table("modes", "By mode, default ways otherwise; means over seeds.", table_of(table))]
+    return Section("What each mode saves", text, tables, figures)
 
 
 def _by_relations(rows: list[Row], value: str, label: str, caption: str) -> Figure:

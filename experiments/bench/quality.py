@@ -303,15 +303,8 @@ def _estimates_section(rows: list[Row]) -> Section | None:
         for column in ("median", "95 %")
         for line in by_size
     ]
-    figure = Figure(
-        "q_errors",
-        "q-errors grow with the number of relations.",
-        table_of(points),
-        "lines",
-        "relations joined",
-        "q-error",
-        log_y=True,
-    )
+    about = "q-errors grow with the number of relations."
+    figure = Figure("q_errors", about, table_of(points), "lines", "relations joined", "q-error", log_y=True)
     return Section("Estimates", "", tables, [figure])
 
 
@@ -319,15 +312,8 @@ def _percentiles(rows: Sequence[Row]) -> Row:
     errors = np.array([row["q_error"] for row in rows])
     median, p90, p95, p99 = (float(x) for x in np.percentile(errors, (50, 90, 95, 99)))
     under = sum(row["under"] for row in rows) / len(rows)
-    return {
-        "sub-plans": len(rows),
-        "median": median,
-        "90 %": p90,
-        "95 %": p95,
-        "99 %": p99,
-        "max": float(errors.max()),
-        "under": under,
-    }
+    figures = {"sub-plans": len(rows), "median": median, "90 %": p90, "95 %": p95, "99 %": p99}
+    return {**figures, "max": float(errors.max()), "under": under}
 
 
 def _plans_sections(rows: list[Row]) -> Iterator[Section]:

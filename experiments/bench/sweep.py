@@ -30,17 +30,8 @@ planscope bench sweep experiments/specs/join_graphs.toml --spark -o results
 ARGUMENT = "SPEC.toml"
 OWN_DATA = True
 COMPARED = (
-    "costed",
-    "tasks",
-    "goals_opened",
-    "groups",
-    "mexprs_logical",
-    "duplicates",
-    "plan_ms",
-    "cost",
-    "elapsed_ms",
-    "q_error",
-)
+    "costed", "tasks", "goals_opened", "groups", "mexprs_logical", "duplicates", "plan_ms", "cost", "elapsed_ms", "q_error",
+)  # fmt: skip
 _RATIOS = ("costed", "tasks", "plan_ms", "cost", "elapsed_ms")
 
 

@@ -35,10 +35,7 @@ def command(output: str | None, quick: bool, rows: int | None, quiet: bool) -> N
         done = run.calibrate(rows, quick, progress(quiet))
         if file is not None:
             file.write(run.file_text(done).encode())
-    for head, lines in (
-        (run.COEFFICIENT_HEAD, run.coefficient_rows(done)),
-        (run.QUALITY_HEAD, run.quality_rows(done)),
-    ):
+    for head, lines in ((run.COEFFICIENT_HEAD, run.coefficient_rows(done)), (run.QUALITY_HEAD, run.quality_rows(done))):
         say(table_text(head, lines) + "\n")
     if output is not None:
         click.echo(f"wrote {output}", err=True)

@@ -94,7 +94,5 @@ _drawing(
     at_option,
 )
 _drawing(
-    "memo",
-    "The memo: groups, their members, and the chosen plan; .json has the graph that is drawn, for networkx.",
-    memo_options,
+    "memo", "The memo: groups, their members, and the chosen plan; .json has the graph that is drawn, for networkx.", memo_options
 )

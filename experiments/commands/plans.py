@@ -97,14 +97,9 @@ def _space_facts(space: PlanSpace, query: OptimizedQuery, searched: bool) -> dic
         chosen: int | None = space.rank(query.plan)
     except ValueError:  # where a sort costs nothing, the search may have sorted in vain; the space has no such plan
         chosen = None
-    return {
-        "of": "searched" if searched else "full",
-        "plans": space.count,
-        "best_cost": finite(space.best_cost),
-        "chosen_cost": finite(query.cost),
-        "chosen_rank": chosen,
-        "proven": query.search.proven,
-    }
+    costs = {"best_cost": finite(space.best_cost), "chosen_cost": finite(query.cost)}
+    of = "searched" if searched else "full"
+    return {"of": of, "plans": space.count, **costs, "chosen_rank": chosen, "proven": query.search.proven}
 
 
 def _count_facts(space: PlanSpace, query: OptimizedQuery, searched: bool) -> dict[str, Any]:
@@ -150,13 +145,8 @@ def _plans(query: OptimizedQuery, space: PlanSpace, ranks: list[tuple[str, int]]
     found: list[dict[str, Any]] = []
     for why, rank in ranks:
         node = ready(space.unrank(rank), query)
-        facts = {
-            "rank": rank,
-            "by": why,
-            "cost": finite(node.cost),
-            "ratio": _ratio(node.cost, space),
-            "operators": plan_line(node),
-        }
+        facts = {"rank": rank, "by": why, "cost": finite(node.cost), "ratio": _ratio(node.cost, space)}
+        facts["operators"] = plan_line(node)
         if why == "rank":
             facts["plan"] = plan_json(node, query.columns)
         found.append({**facts, "node": node})

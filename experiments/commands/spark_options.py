@@ -25,10 +25,7 @@ def spark_options(function: Command) -> Command:
         function
     )
     return click.option(
-        "--master",
-        metavar="URL",
-        callback=_known,
-        help="Where Spark runs: local[4], spark://host:7077, yarn. Default: local[*].",
+        "--master", metavar="URL", callback=_known, help="Where Spark runs: local[4], spark://host:7077, yarn. Default: local[*]."
     )(function)
 
 

@@ -25,13 +25,7 @@ FORMATS = ("text", "json", "svg")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 @click.pass_obj
 def command(
-    facts: dict[str, Any],
-    data: str,
-    table: str | None,
-    column: str | None,
-    format: str | None,
-    output: str | None,
-    quiet: bool,
+    facts: dict[str, Any], data: str, table: str | None, column: str | None, format: str | None, output: str | None, quiet: bool
 ) -> None:
     facts["data"] = data
     format = format_of(output, format, FORMATS)

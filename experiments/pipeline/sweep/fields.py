@@ -46,6 +46,10 @@ def _is_joint(value: Any) -> bool:
     return all(isinstance(sets, list) and all(columns and _are(str, columns) for columns in sets) for sets in lists)
 
 
+def _is_memory(value: Any) -> bool:
+    return type(value) is int and (value >= 256 or value == 0)
+
+
 TEXT = Field("a text", lambda value: isinstance(value, str) and bool(value))
 TEXTS = Field("a list of texts", partial(_are, str))
 WHOLE = Field("a whole number from 1 up", lambda value: type(value) is int and value > 0)
@@ -56,51 +60,32 @@ FIELDS: dict[str, dict[str, Field]] = {
     "generate": {
         "kind": TEXT._replace(required=True),
         "scale": Field("a number above 0", lambda value: _is_number(value) or isinstance(value, str), required=True),
-        "parts": WHOLE,
-        "graphs": TEXTS,
-        "into": FOLDER,
+        "parts": WHOLE, "graphs": TEXTS, "into": FOLDER,
     },
     "import": {
-        "sources": TEXTS,
-        "format": TEXT,
-        "schema": TEXT,
-        "tables": TEXTS,
-        "options": TABLE,
+        "sources": TEXTS, "format": TEXT, "schema": TEXT, "tables": TEXTS, "options": TABLE,
         "on_reject": Field("one of keep, fail", lambda value: value in ("keep", "fail")),
         "on_dangling": Field("one of keep, reject", lambda value: value in ("keep", "reject")),
-        "merge_schema": FLAG,
-        "jars": TEXTS,
-        "into": FOLDER,
+        "merge_schema": FLAG, "jars": TEXTS, "into": FOLDER,
     },
     "analyze": {
-        "data": TEXT,
-        "tables": TEXTS,
+        "data": TEXT, "tables": TEXTS,
         "sample": Field("a share from 0 to 1", lambda value: _is_number(value) and 0 < value <= 1),
         "joint": Field('lists of columns by table, {orders = [["customer", "day"]]}', _is_joint),
     },
     "sweep": {
-        "queries": Field(
-            'a list of queries, such as ["chain/4..9"]', lambda value: isinstance(value, list) and bool(value), True
-        ),
+        "queries": Field('a list of queries, such as ["chain/4..9"]', lambda value: bool(value) and _are(object, value), True),
         "data": Field("a dataset, or a table of workload = dataset", _is_data),
         "settings": TABLE,
         "variants": Field("a list of tables", partial(_are, dict)),
         "seeds": Field("a list of whole numbers", partial(_are, object)),
-        "seed_settings": TEXTS,
-        "execute": FLAG,
-        "analyze": FLAG,
-        "repeats": WHOLE,
+        "seed_settings": TEXTS, "execute": FLAG, "analyze": FLAG, "repeats": WHOLE,
         "timeout": Field("a number of seconds from 0 up", lambda value: _is_number(value) and 0 <= value < math.inf),
-        "memory": Field(
-            "a whole number of MB: 0 for no limit, or from 256 up",
-            lambda value: type(value) is int and (value >= 256 or value == 0),
-        ),
-        "chunk": WHOLE,
-        "plugins": TEXTS,
-        "same_code": FLAG,
+        "memory": Field("a whole number of MB: 0 for no limit, or from 256 up", _is_memory),
+        "chunk": WHOLE, "plugins": TEXTS, "same_code": FLAG,
     },
     "report": {"baseline": TEXT},
-}
+}  # fmt: skip
 
 
 def read_words(table: Mapping[str, Any], name: str, problems: Problems) -> dict[str, Any] | None:
