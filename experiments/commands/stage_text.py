@@ -65,13 +65,8 @@ def stage_json(stage: Stage) -> dict[str, Any]:
         "converged": stage.converged,
         "notes": list(stage.notes),
         "batches": [
-            {
-                "batch": run.batch,
-                "passes": run.passes,
-                "firings": run.stop - run.start,
-                "stopped": None if run.stopped is None else run.stopped.value,
-                "rules": dict(run.rules),
-            }
+            {"batch": run.batch, "passes": run.passes, "firings": run.stop - run.start}
+            | {"stopped": None if run.stopped is None else run.stopped.value, "rules": dict(run.rules)}
             for run in stage.batches
         ],
         "firings": [

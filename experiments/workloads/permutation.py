@@ -29,11 +29,11 @@ def _network(values: Integers, half: int, keys: Sequence[int]) -> Integers:
     mask, shift = np.uint64((1 << half) - 1), np.uint64(half)
     left, right = values >> shift, values & mask
     for key in keys:
-        left, right = right, left ^ (_mixed(right ^ np.uint64(key)) & mask)
+        left, right = right, left ^ (mixed(right ^ np.uint64(key)) & mask)
     return (left << shift) | right
 
 
-def _mixed(values: Integers) -> Integers:
+def mixed(values: Integers) -> Integers:
     """The finalizer of splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -122,14 +122,9 @@ def _from_stored(value: str, stored: DataType, type: DataType) -> str:
 # what values may be, a bit each, the narrowest type first; NESTED: an object or an array
 _INT, _LONG, _TRUTH, _DAY, _MOMENT, _UTC, FLOAT, NESTED = (1 << i for i in range(8))
 _TYPES = {
-    _INT: pa.int64(),
-    _LONG: pa.decimal128(38, 0),
-    _TRUTH: pa.bool_(),
-    _DAY: pa.date32(),
-    _MOMENT: pa.timestamp("us"),
-    _UTC: pa.timestamp("us"),
-    FLOAT: pa.float64(),
-}
+    _INT: pa.int64(), _LONG: pa.decimal128(38, 0), _TRUTH: pa.bool_(), _DAY: pa.date32(), _MOMENT: pa.timestamp("us"),
+    _UTC: pa.timestamp("us"), FLOAT: pa.float64(),
+}  # fmt: skip
 TIMES = _DAY | _MOMENT | _UTC
 
 

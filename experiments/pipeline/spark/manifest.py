@@ -38,17 +38,9 @@ def write_manifest(
     if not isinstance(files, Mapping):
         files = {path.relative_to(folder).as_posix(): file_facts(path) for path in (folder / file for file in files)}
     manifest = {
-        "format": "planscope-manifest",
-        "version": VERSION,
-        "stage": stage,
-        "what": what,
-        "finished": now(),
-        "inputs": inputs,
-        "settings": settings,
-        "counts": counts,
-        "versions": versions("pyarrow", "pyspark"),
-        "files": dict(sorted(files.items())),
-    }
+        "format": "planscope-manifest", "version": VERSION, "stage": stage, "what": what, "finished": now(), "inputs": inputs,
+        "settings": settings, "counts": counts, "versions": versions("pyarrow", "pyspark"), "files": dict(sorted(files.items())),
+    }  # fmt: skip
     make_folder(manifest_path(folder, stage).parent)
     write_file(manifest_path(folder, stage), json.dumps(plain(manifest), indent=1, ensure_ascii=False) + "\n")
 

@@ -87,15 +87,11 @@ class SweepPlan(How):
         settings = variant.settings | ({} if seed is None else dict.fromkeys(self.seed_settings, seed))
         full = Settings.from_mapping(settings).as_dict()
         return {
-            "item": _digest([query.name, query.sql, query.digest, full, seed])[:20],
-            "number": number,
-            "query": query.name,
-            **{name: getattr(query, name) for name in ("sql", "data", "digest")},
-            "variant": variant.name,
-            "seed": seed,
-            "settings": settings,
-            **{name: getattr(self, name) for name in ("execute", "analyze", "repeats")},
-        }
+            "item": _digest([query.name, query.sql, query.digest, full, seed])[:20], "number": number,
+            "query": query.name, "sql": query.sql, "data": query.data, "digest": query.digest,
+            "variant": variant.name, "seed": seed, "settings": settings,
+            "execute": self.execute, "analyze": self.analyze, "repeats": self.repeats,
+        }  # fmt: skip
 
     def as_dict(self) -> dict[str, Any]:
         """Fit for JSON; `from_dict` reads it."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from experiments.workloads.imdb_like.columns import COLUMNS, TYPE_COLUMNS, Content, Listed, Plain, Reference, Text
+from experiments.workloads.imdb_like.columns import COLUMNS, Content, Listed, Plain, Reference, Text
 from experiments.workloads.imdb_like.figures import FOLDER, TYPES, Figures, rows_at_1, sampled_ndv, tables, types
 from experiments.workloads.imdb_like.infos import info_texts
 from experiments.workloads.imdb_like.ranks import Ranks, Step, by_deciles, chosen, ranks, steps_of
@@ -32,7 +32,8 @@ _NOTICE = """-- Synthetic rows for the schema of the Join Order Benchmark, made 
 
 def schema(table: str) -> pa.Schema:
     if table in TYPES:
-        return pa.schema([pa.field("id", pa.int32(), False), pa.field(TYPE_COLUMNS[table], pa.string(), False)])
+        id, text = tables()[table]
+        return pa.schema([pa.field(id, pa.int32(), False), pa.field(text, pa.string(), False)])
     return pa.schema(
         [pa.field(name, _type(name, content), name not in _not_null()[table]) for name, content in COLUMNS[table].items()]
     )
