@@ -17,37 +17,31 @@ class PlanShape(NamedTuple):
     joins: int
     relations: int
     depth: int
-    shape: str = ""
+    shape: str
 
 
 def plan_shape(plan: PlanNode) -> PlanShape:
     """Iterative, so any depth will do. A join or apply is an operator with two inputs that is not a set operation."""
-    made: dict[int, PlanShape] = {}  # of parts, whose own shape does not matter
-    left = right = bushy = joins = 0
+    made: dict[int, tuple[str, int, bool]] = {}  # of parts: their join order, their depth, whether there are joins in them
+    left = right = bushy = joins = relations = 0
     for node in reversed(list(plan.walk())):
         parts = [made.pop(id(child)) for child in node.inputs]
-        depth = 1 + max((part.depth for part in parts), default=0)
-        found = sum(part.joins for part in parts)
-        relations = sum(part.relations for part in parts)
-        if not parts:
-            alias = node.op.scan.alias if isinstance(node.op, TableScan) else None
-            made[id(node)] = PlanShape(alias or node.op.name, 0, int(alias is not None), depth)
-        elif len(parts) == 1:
-            made[id(node)] = PlanShape(parts[0].join_order, found, relations, depth)
-        elif len(parts) == 2 and is_join(node):
-            first, second = parts
+        texts, depths, joined = [part[0] for part in parts], [part[1] for part in parts], [part[2] for part in parts]
+        is_join = len(parts) == 2 and node.op.name.endswith(("_join", "_apply"))
+        if is_join:
             joins += 1
-            left += first.joins > 0
-            right += second.joins > 0
-            bushy += first.joins > 0 < second.joins
-            made[id(node)] = PlanShape(f"({first.join_order} {second.join_order})", found + 1, relations, depth)
+            left += joined[0]
+            right += joined[1]
+            bushy += all(joined)
+            text = f"({' '.join(texts)})"
+        elif isinstance(node.op, TableScan):
+            relations += 1
+            text = node.op.scan.alias
         else:
-            made[id(node)] = PlanShape(f"[{' '.join(part.join_order for part in parts)}]", found, relations, depth)
-    return made[id(plan)]._replace(joins=joins, shape=_shape(joins, left, right, bushy))
-
-
-def is_join(node: PlanNode) -> bool:
-    return node.op.name.endswith("_join") or node.op.name.endswith("_apply")
+            text = texts[0] if len(parts) == 1 else f"[{' '.join(texts)}]" if parts else node.op.name
+        made[id(node)] = text, 1 + max(depths, default=0), is_join or any(joined)
+    join_order, depth, _ = made[id(plan)]
+    return PlanShape(join_order, joins, relations, depth, _shape(joins, left, right, bushy))
 
 
 def _shape(joins: int, left: int, right: int, bushy: int) -> str:
