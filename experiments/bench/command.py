@@ -171,11 +171,8 @@ def _show(experiment: Experiment, rows: pa.Table, folder: Path, about: dict[str,
             click.echo(f"wrote {path}", err=True)
     problems = [problem for section in sections for problem in section.problems]
     if problems:
-        text = (
-            f"bench {experiment.NAME}: "
-            + "\n".join(problems[:3])
-            + (f"\nand {len(problems) - 3} more" if len(problems) > 3 else "")
-        )
+        more = f"\nand {len(problems) - 3} more" if len(problems) > 3 else ""
+        text = f"bench {experiment.NAME}: " + "\n".join(problems[:3]) + more
         given = [each for name in ("pairs", "settings") if name in rows.column_names for each in rows[name].to_pylist()]
         used = {pair for each in given for pair in (each if isinstance(each, list) else [str(each)]) if "plugins=" in pair}
         if used:
@@ -190,11 +187,8 @@ def section_lines(section: Section) -> list[str]:
     lines = [section.title, *(line for part in section.text.splitlines() for line in textwrap.wrap(part, text_width()))]
     for table in section.tables:
         few = table.whole or table.data.num_rows <= _MOST_ROWS
-        lines += [
-            "",
-            *textwrap.wrap(table.caption, text_width()),
-            *(_table_lines(table.data) if few else [f"{many(table.data.num_rows, 'row')}, kept with -o"]),
-        ]
+        lines += ["", *textwrap.wrap(table.caption, text_width())]
+        lines += _table_lines(table.data) if few else [f"{many(table.data.num_rows, 'row')}, kept with -o"]
     return [*lines, ""]
 
 
@@ -206,10 +200,8 @@ def _table_lines(table: pa.Table) -> list[str]:
     for count in range(len(names), 0, -1) if rows else ():
         part = tuple(names[:count]), [tuple(row[:count]) for row in rows]
         if count == 1 or max(map(len, aligned_text(*part, width).split("\n"))) <= width:
-            return [
-                table_text(*part),
-                *([f"and {many(len(names) - count, 'column')} more, kept with -o"] if count < len(names) else []),
-            ]
+            more = [f"and {many(len(names) - count, 'column')} more, kept with -o"] if count < len(names) else []
+            return [table_text(*part), *more]
     return []
 
 

@@ -144,12 +144,9 @@ def _stored(catalog: Catalog, tables: Iterable[str]) -> bool:
 
 
 def estimates(
-    flat: FlatQuery,
-    counted: dict[Aliases, int],
-    by_estimator: dict[str, SubPlans],
-    catalog: Catalog,
+    flat: FlatQuery, counted: dict[Aliases, int], by_estimator: dict[str, SubPlans], catalog: Catalog,
     duckdb: DuckDBEstimates | None,
-) -> Iterator[Row]:
+) -> Iterator[Row]:  # fmt: skip
     """A row for each sub-plan and estimator; DuckDB's where the tables of the sub-plan have rows."""
     for aliases, true in counted.items():
         with_rows = _stored(catalog, [flat.tables[alias] for alias in aliases])
@@ -181,14 +178,9 @@ def other_orders(
 
 
 def plans(
-    catalog: Catalog,
-    sql: str,
-    counted: dict[Aliases, int],
-    settings: Settings,
-    estimators: dict[str, Settings],
-    others: Sequence[tuple[str, SystemOrder]],
-    runnable: bool,
-) -> list[Row]:
+    catalog: Catalog, sql: str, counted: dict[Aliases, int], settings: Settings, estimators: dict[str, Settings],
+    others: Sequence[tuple[str, SystemOrder]], runnable: bool,
+) -> list[Row]:  # fmt: skip
     """A row for the cheapest plan under true rows, one for each estimator's choice and one for each order of another system."""
     injected = partial(Injected, cardinalities={aliases: float(count) for aliases, count in counted.items()})
     model = settings.cost_model

@@ -34,13 +34,9 @@ class Results(Store):
     """
 
     def __init__(
-        self,
-        folder: str | Path,
-        experiment: Experiment,
-        command: str,
-        items: Sequence[Item],
+        self, folder: str | Path, experiment: Experiment, command: str, items: Sequence[Item],
         inputs: Mapping[str, str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(make_folder(folder), experiment)
         code = code_of(experiment)
         known = read_environment(self.folder)
@@ -113,18 +109,13 @@ def environment() -> dict[str, Any]:
         with suppress(importlib.metadata.PackageNotFoundError):
             versions[name] = importlib.metadata.version(name)
     return {
-        "commit": commit(),
-        "versions": versions,
-        "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "system": f"{platform.system()} {platform.release()}",
-        "machine": platform.machine(),
-        "processor": _processor(),
+        "commit": commit(), "versions": versions, "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "system": f"{platform.system()} {platform.release()}", "machine": platform.machine(), "processor": _processor(),
         "processors": os.cpu_count(),
         "load_at_start": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "hash_seed": os.environ.get("PYTHONHASHSEED", "random" if sys.flags.hash_randomization else "0"),
-        "started": now(),
-        "finished": None,
-    }
+        "started": now(), "finished": None,
+    }  # fmt: skip
 
 
 def _processor() -> str:

@@ -89,14 +89,9 @@ def rules_in_use(settings: Settings) -> dict[str, str]:
     plugins = load_plugins(settings.plugins)
     transformations = (*TRANSFORMATIONS, *plugins.of_kind("transform").values())
     unused = {rule.name for rule in transformations if rule.unused(settings)}
-    return {
-        doc.name: doc.kind
-        for doc in describe_rules(plugins)
-        if doc.kind in KINDS
-        and doc.name not in settings.disable
-        and (doc.kind != "decorrelate" or settings.decorrelate == "quick")
-        and doc.name not in unused
-    }
+    unused |= {*settings.disable}
+    kinds = [kind for kind in KINDS if kind != "decorrelate" or settings.decorrelate == "quick"]
+    return {doc.name: doc.kind for doc in describe_rules(plugins) if doc.kind in kinds and doc.name not in unused}
 
 
 def firings(events: Sequence[Event]) -> dict[str, Counter[str]]:
@@ -210,9 +205,8 @@ def _section(mode: str, rules: list[Row], pairs: list[Row], kinds: dict[str, str
     problems: list[str] = []
     for rule, own in grouped(rules, itemgetter("rule")).items():
         kind = kinds.get(rule, "own")
-        totals: dict[str, int | None] = {
-            each: sum(row[each] for row in own) for each in ("bindings", "firings", "new", "duplicates")
-        }
+        counted = ("bindings", "firings", "new", "duplicates")
+        totals: dict[str, int | None] = {each: sum(row[each] for row in own) for each in counted}
         if not totals["firings"]:
             dead.append(f"`{rule}`")
             continue

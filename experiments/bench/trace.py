@@ -88,12 +88,8 @@ def _figures(query: str) -> Iterator[tuple[str, float, str, str]]:
         yield f"until {where}", process_time() - started, "s", "all events looked at" if "no such" in where else ""
     started = process_time()
     page = len(stepper_page(events, title=query).encode())
-    yield (
-        "page",
-        page / 1e6,
-        "MB",
-        f"made in {process_time() - started:.1f} s; without events it has {_empty_page() / 1e6:.2f} MB",
-    )
+    made = f"made in {process_time() - started:.1f} s; without events it has {_empty_page() / 1e6:.2f} MB"
+    yield "page", page / 1e6, "MB", made
     shown = min(len(events), PAGE_EVENTS)
     yield "page, a thousand events", (page - _empty_page()) / shown, "kB", f"of {shown:,} shown; with the memo and its picture"
 

@@ -29,16 +29,9 @@ from optimizer.errors import many
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 @click.pass_obj
 def command(
-    facts: dict[str, Any],
-    data: str,
-    tables: tuple[str, ...],
-    joint: tuple[str, ...],
-    sample: float | None,
-    master: str | None,
-    remote: str | None,
-    conf: dict[str, str],
-    quiet: bool,
-) -> None:
+    facts: dict[str, Any], data: str, tables: tuple[str, ...], joint: tuple[str, ...], sample: float | None, master: str | None,
+    remote: str | None, conf: dict[str, str], quiet: bool,
+) -> None:  # fmt: skip
     facts["data"] = data
     sets = [_joint(text) for text in joint]
     if sample is not None and not sample > 0:  # NaN passes the range

@@ -32,17 +32,9 @@ KIND_HELP = "\n".join(f"{name:<10} {what}" for name, what in KINDS.items())
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 @click.pass_obj
 def command(
-    facts: dict[str, Any],
-    kind: str,
-    scale: str,
-    output: str,
-    graphs: tuple[str, ...],
-    parts: int | None,
-    master: str | None,
-    remote: str | None,
-    conf: dict[str, str],
-    quiet: bool,
-) -> None:
+    facts: dict[str, Any], kind: str, scale: str, output: str, graphs: tuple[str, ...], parts: int | None, master: str | None,
+    remote: str | None, conf: dict[str, str], quiet: bool,
+) -> None:  # fmt: skip
     facts["data"] = f"{kind}:{scale}"
     from experiments.pipeline.generate.generate import generate, made_text
     from experiments.pipeline.generate.kinds import recipe

@@ -23,15 +23,9 @@ from experiments.commands.spark_options import spark_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")
 @click.pass_obj
 def command(
-    facts: dict[str, Any],
-    spec: Path,
-    output: Path | None,
-    stage: str | None,
-    master: str | None,
-    remote: str | None,
-    conf: dict[str, str],
-    quiet: bool,
-) -> None:
+    facts: dict[str, Any], spec: Path, output: Path | None, stage: str | None, master: str | None, remote: str | None,
+    conf: dict[str, str], quiet: bool,
+) -> None:  # fmt: skip
     """Run a pipeline. What is done already is skipped; what was interrupted goes on.
 
     \b

@@ -63,14 +63,9 @@ class AnalyzeReport:
 
 
 def analyze_dataset(
-    folder: Path,
-    start: Start,
-    *,
-    tables: Sequence[str] = (),
-    joint: Iterable[tuple[str, Columns]] = (),
-    sample: float | None = None,
-    say: Say = unheard,
-) -> AnalyzeReport:
+    folder: Path, start: Start, *, tables: Sequence[str] = (), joint: Iterable[tuple[str, Columns]] = (),
+    sample: float | None = None, say: Say = unheard,
+) -> AnalyzeReport:  # fmt: skip
     """Statistics of the named tables (default: all) of a dataset folder, written into it.
 
     `start` gives the Spark session, if one is needed. `joint`: (table, columns) whose combinations are to be counted, besides

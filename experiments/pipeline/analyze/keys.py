@@ -53,15 +53,9 @@ def declared(catalog: Catalog, tables: Mapping[str, Table]) -> list[Constraint]:
 
 
 def verify(
-    folder: Path,
-    catalog: Catalog,
-    chosen: Mapping[str, Table],
-    sketches: Mapping[str, Sketches],
-    known: Mapping[str, Mapping[str, str]],
-    states: Mapping[Path, State],
-    start: Start,
-    say: Say,
-) -> list[Constraint]:
+    folder: Path, catalog: Catalog, chosen: Mapping[str, Table], sketches: Mapping[str, Sketches],
+    known: Mapping[str, Mapping[str, str]], states: Mapping[Path, State], start: Start, say: Say,
+) -> list[Constraint]:  # fmt: skip
     """Every declared key and foreign key of and to the tables, all of which hold. `known`: identities of files, by table;
     `states`: what the files were then.
 

@@ -119,13 +119,9 @@ def _digest(described: object) -> str:
 
 
 def pieces(
-    folder: Path,
-    table: Table,
-    identities: Mapping[str, str],
-    states: Mapping[Path, State],
-    sample: float | None,
+    folder: Path, table: Table, identities: Mapping[str, str], states: Mapping[Path, State], sample: float | None,
     joint: Sequence[Columns],
-) -> list[Piece]:
+) -> list[Piece]:  # fmt: skip
     """All pieces of a table, in order. `identities`: what its files are known by, by name; `states`: what they were then.
 
     With `sample`, that share of a table of more than FEW rows, but LEAST rows: of its row groups (files, if not Parquet), spread

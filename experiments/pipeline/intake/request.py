@@ -107,15 +107,12 @@ def planned(request: ImportRequest) -> Plan:
             f"{schema} declares none of the tables to import ({', '.join(names[:5])})\n{near(names[0], sorted(declared))}"
         )
     settings = {
-        "format": request.format,
-        "tables": list(request.tables),
+        "format": request.format, "tables": list(request.tables), "merge": request.merge_schema,
+        "on_reject": request.on_reject, "on_dangling": request.on_dangling,
         "options": {name: "***" if is_secret(name) else redacted(value) for name, value in sorted(request.options.items())},
         "options_digest": hashlib.sha256(json.dumps(sorted(request.options.items())).encode()).hexdigest(),
         "sources": [] if found.tables[0].files else list(request.sources),
-        "on_reject": request.on_reject,
-        "on_dangling": request.on_dangling,
-        "merge": request.merge_schema,
-    }
+    }  # fmt: skip
     return Plan(found, declared, read_inputs(found), settings)
 
 

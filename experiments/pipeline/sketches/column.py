@@ -52,16 +52,10 @@ def sketch_of(array: pa.Array) -> ColumnSketch:
     total = float(pc.sum(pc.binary_length(array)).as_py() or 0) if width is None else width * present
     hashed = hashes(counts.values)
     return ColumnSketch(
-        rows=len(array),
-        nulls=array.null_count,
-        nans=nans,
-        bytes=total,
+        rows=len(array), nulls=array.null_count, nans=nans, bytes=total,
         bounds=pa.concat_arrays([cut(counts.values[:1]), cut_upwards(counts.values[-1:])]),
-        distinct=counter_of(hashed),
-        frequent=frequent_of(counts),
-        ranks=ranks_of(counts),
-        sample=sample_of(counts, hashed),
-    )
+        distinct=counter_of(hashed), frequent=frequent_of(counts), ranks=ranks_of(counts), sample=sample_of(counts, hashed),
+    )  # fmt: skip
 
 
 def merge_sketches(parts: Sequence[ColumnSketch]) -> ColumnSketch:

@@ -35,15 +35,10 @@ def column_stats(sketch: ColumnSketch, scale: float = 1.0) -> ColumnStats:
     common = _common(sketch, ndv, scale)
     low, high = python_values(sketch.bounds) or (None, None)
     return ColumnStats(
-        nulls=round(sketch.nulls * scale),
-        ndv=ndv,
-        min=low,
-        max=high,
-        avg_width=sketch.bytes / present,
-        mcv=_shares(sketch, common),
-        histogram=_histogram(sketch, common, ndv, scale),
+        nulls=round(sketch.nulls * scale), ndv=ndv, min=low, max=high, avg_width=sketch.bytes / present,
+        mcv=_shares(sketch, common), histogram=_histogram(sketch, common, ndv, scale),
         degrees=degree_steps(sketch.frequent, present, sketch.nans) if scale == 1.0 else (),
-    )
+    )  # fmt: skip
 
 
 def is_unique(sketch: ColumnSketch) -> bool | None:

@@ -68,12 +68,9 @@ _java: Any = None  # the gateway to the Java process of this process, which serv
 
 
 def spark_session(
-    master: str | None = None,
-    remote: str | None = None,
-    progress: Say | None = None,
-    conf: Mapping[str, str] = {},
+    master: str | None = None, remote: str | None = None, progress: Say | None = None, conf: Mapping[str, str] = {},
     brief: Callable[[], bool] = lambda: False,
-) -> SparkSession:
+) -> SparkSession:  # fmt: skip
     """The session of this process, started now if there is none or it was stopped.
 
     `conf`: settings of Spark's for a session that is started, over all others. `progress` hears that Spark starts, which takes

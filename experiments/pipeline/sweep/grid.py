@@ -18,12 +18,9 @@ FILES = ("injected", "coefficients")  # settings that name a file: looked up bes
 
 
 def variants_of(
-    settings: Mapping[str, Any],
-    variants: Sequence[Mapping[str, Any]],
-    problems: Problems,
-    base: Path,
+    settings: Mapping[str, Any], variants: Sequence[Mapping[str, Any]], problems: Problems, base: Path,
     plugins: Sequence[str] = (),
-) -> tuple[Variant, ...]:
+) -> tuple[Variant, ...]:  # fmt: skip
     """The grid of `settings`, then each of `variants` on top of the settings that have one value; mistakes go to `problems`.
     All have the plug-ins.
 

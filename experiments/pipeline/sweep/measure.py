@@ -64,7 +64,9 @@ def measure(item: Item) -> list[Row]:
         query = session.optimize(item["sql"])
         spent.append((perf_counter() - start) * 1e3)
         stages.append(query.ms)
-    row = {**_plan_columns(query), **_search_columns(query), "plan_ms": median(spent), "plan_ms_runs": spent}
+    operators = Counter(node.op.name for node in query.plan.walk())
+    row: Row = {"cost": query.cost, "rows": query.rows, "operators": dict(sorted(operators.items()))}
+    row |= plan_shape(query.plan)._asdict() | _search_columns(query) | {"plan_ms": median(spent), "plan_ms_runs": spent}
     row.update((f"ms_{name}", median(sum(ms[part] for part in parts) for ms in stages)) for name, parts in _STAGES.items())
     if item["execute"]:
         row.update(_execution_columns(query, item["repeats"], item["analyze"]))
@@ -95,31 +97,18 @@ def row(item: Item, measured: Row) -> Row:
     rss_mb = measured.get("rss_mb")
     return {
         **{name: item[name] for name in ("item", "number", "query", "data", "variant", "seed")},
-        "workload": item["query"].partition("/")[0],
-        "data_digest": item["digest"],
-        **setting_columns(Settings.from_mapping(item["settings"]).as_dict()),
-        **measured,
-        "status": "error" if kind else "ok",
-        "error_kind": kind,
-        "error": error,
+        "workload": item["query"].partition("/")[0], "data_digest": item["digest"],
+        **setting_columns(Settings.from_mapping(item["settings"]).as_dict()), **measured,
+        "status": "error" if kind else "ok", "error_kind": kind, "error": error,
         "rss_mb": None if rss_mb is None else round(rss_mb),
         "started": datetime.now(UTC) - timedelta(seconds=measured["item_s"] or 0.0),
         **_provenance(),
-    }
+    }  # fmt: skip
 
 
 @cache
 def _provenance() -> Row:
     return {"host": socket.gethostname(), "code": code_digest(), **versions("pyarrow")}
-
-
-def _plan_columns(query: OptimizedQuery) -> dict[str, Any]:
-    return {
-        "cost": query.cost,
-        "rows": query.rows,
-        **plan_shape(query.plan)._asdict(),
-        "operators": dict(sorted(Counter(node.op.name for node in query.plan.walk()).items())),
-    }
 
 
 def _search_columns(query: OptimizedQuery) -> dict[str, Any]:

@@ -46,14 +46,9 @@ class SweepSpec(How):
 
 
 def plan_sweep(
-    spec: SweepSpec,
-    progress: Say | None = None,
-    *,
-    measure: str = MEASURE,
-    code: str | None = None,
-    later: Path | None = None,
+    spec: SweepSpec, progress: Say | None = None, *, measure: str = MEASURE, code: str | None = None, later: Path | None = None,
     baseline: str | None = None,
-) -> SweepPlan:
+) -> SweepPlan:  # fmt: skip
     """The checked plan of a sweep. Opens every dataset (built-in ones are made on first use, told to `progress`).
 
     `measure`: the experiment that makes the row of an item. `code`: instead of the digest of the code. `later`: datasets in
