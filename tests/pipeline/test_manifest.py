@@ -11,6 +11,7 @@ from experiments.pipeline.spark.manifest import file_facts, finished, manifest_p
 
 INPUTS = {"source": Path("a b.csv"), "sizes": (1, 2)}
 SETTINGS = {"scale": Decimal("0.1"), "seed": 7, "é": None}
+NO_INPUTS = '{"version": 1, "stage": "make", "files": {}}'
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_a_lost_or_cut_file_is_not_done(folder: Path) -> None:
     assert finished(folder, "make", INPUTS, SETTINGS) is None
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 99, "stage": "make", "files": {}}', '{"version": 1'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", NO_INPUTS, '{"version": 99, "stage": "make", "files": {}}', '{"version": 1'])
 def test_a_damaged_manifest_counts_as_none(folder: Path, text: str) -> None:
     manifest_path(folder, "make").write_text(text)
     assert read_manifest(folder, "make") is None

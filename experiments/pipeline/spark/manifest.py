@@ -47,7 +47,7 @@ def write_manifest(
 
 def read_manifest(folder: Path, stage: str) -> dict[str, Any] | None:
     """What `write_manifest` wrote; None if it is not there, damaged, or of another version."""
-    found = read_facts(manifest_path(folder, stage), VERSION, {"stage", "files"})
+    found = read_facts(manifest_path(folder, stage), VERSION, {"stage", "inputs", "settings", "counts", "files"})
     return found if found is not None and found["stage"] == stage and isinstance(found["files"], dict) else None
 
 
