@@ -63,7 +63,7 @@ class Stage:
 
     @property
     def into(self) -> str:
-        return str(self.words.get("into", _DATA))
+        return str(Path(self.words.get("into", _DATA)))  # data/ and ./data are one folder
 
     def check(self, out: Path) -> None:
         """Raises PlanscopeError for mistakes that can be seen before anything runs."""
