@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from executor.session import Session
-from experiments.pipeline.sweep.fields import read_words
 from experiments.pipeline.sweep.measure import measure, settings_of
 from experiments.pipeline.sweep.plan import MEASURE, SweepPlan, read_plan, write_plan
-from experiments.pipeline.sweep.problems import Problems, SpecError
+from experiments.pipeline.sweep.problems import Problems, SpecError, read_words
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError
 from optimizer.toml_places import Places

@@ -25,8 +25,7 @@ class Counts(NamedTuple):
 
     def take(self, positions: np.ndarray) -> Counts:
         """Of those positions, ascending; a boolean array keeps where it is True."""
-        if positions.dtype == bool:
-            positions = np.flatnonzero(positions)
+        positions = np.flatnonzero(positions) if positions.dtype == bool else positions
         return Counts(self.values.take(pa.array(positions)), self.counts[positions])
 
     @property

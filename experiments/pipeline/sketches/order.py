@@ -5,7 +5,6 @@ Texts too long to be kept are cut to bounds that are as good: a cut text is belo
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import date, datetime
 from typing import Any
 
@@ -66,28 +65,21 @@ def lengths(values: pa.Array) -> np.ndarray | None:
 
 def cut(values: pa.Array) -> pa.Array:
     """Each value, or what LONGEST bytes hold of it, which is below it. Ascending values stay so."""
-    return _shorter(values, _start)
+    return _shortened(values, upwards=False)
 
 
 def cut_upwards(values: pa.Array) -> pa.Array:
     """Each value, or what LONGEST bytes hold of it with the greatest character after it, which is above it."""
-    return _shorter(values, _above)
+    return _shortened(values, upwards=True)
 
 
-def _shorter(values: pa.Array, shortened: Callable[[Any], str | bytes]) -> pa.Array:
-    widths = lengths(values)
+def _shortened(values: pa.Array, upwards: bool) -> pa.Array:
+    widths, found = lengths(values), list[Any]()
     if widths is None or not (widths > LONGEST).any():
         return values
-    return pa.array(map(shortened, values.to_pylist()), values.type)
-
-
-def _start(value: str | bytes) -> str | bytes:
-    if isinstance(value, bytes):
-        return value[:LONGEST]
-    return value.encode()[:LONGEST].decode(errors="ignore")
-
-
-def _above(value: Any) -> Any:
-    start: Any = _start(value)
-    top = b"\xff" if isinstance(value, bytes) else "\U0010ffff"
-    return value if len(start) == len(value) or value.startswith(top, len(start)) else start + top
+    for value in values.to_pylist():
+        start: Any = value[:LONGEST] if isinstance(value, bytes) else value.encode()[:LONGEST].decode(errors="ignore")
+        top: Any = b"\xff" if isinstance(value, bytes) else "\U0010ffff"
+        stays = len(start) == len(value) or (upwards and value.startswith(top, len(start)))
+        found.append(value if stays else start + top if upwards else start)
+    return pa.array(found, values.type)

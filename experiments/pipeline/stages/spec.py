@@ -18,8 +18,7 @@ from experiments.pipeline.generate.recipe import Recipe
 from experiments.pipeline.intake.request import ImportRequest, import_dataset, planned
 from experiments.pipeline.spark.manifest import finished, write_manifest
 from experiments.pipeline.spark.session import Say, Start
-from experiments.pipeline.sweep.fields import FIELDS, read_words
-from experiments.pipeline.sweep.problems import Problems, SpecError, suggestion
+from experiments.pipeline.sweep.problems import FIELDS, Problems, SpecError, read_words, suggestion
 from experiments.workloads.data import dataset_folder, is_built_in
 from experiments.workloads.scale import parse_scale
 from optimizer.errors import CatalogError, many

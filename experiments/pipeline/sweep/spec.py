@@ -33,7 +33,7 @@ QUERY_KEYS = ("query", "data", "name")
 
 @dataclass(frozen=True)
 class SweepSpec(How):
-    """The keys of `[sweep]` (`fields`); `base`: the folder that files are named from, `places`: where everything stands."""
+    """The keys of `[sweep]` (`FIELDS`); `base`: the folder that files are named from, `places`: where everything stands."""
 
     queries: Sequence[str | Mapping[str, str]]
     data: str | Mapping[str, str] | None = None
