@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from random import Random
 from typing import Any
@@ -12,14 +12,13 @@ from executor.spark.waiting import is_remote
 from experiments.bench.child import Child
 from experiments.bench.experiment import Experiment, Item
 from experiments.bench.registry import load
-from experiments.bench.runner import Limits
+from experiments.bench.runner import Limits, Say
 from experiments.bench.store import LOCK, Store
 from experiments.lock import holder
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.errors import many
 
-Say = Callable[[str], None]
 _SMALLEST_CHUNK, _LARGEST_CHUNK, _CHUNKS = 4, 50, 100  # a chunk costs a Spark task: some 50 ms
 _WAVE = 10_000  # items of a Spark job: all its tasks are told of them
 

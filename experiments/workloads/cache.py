@@ -54,7 +54,8 @@ def cached_dataset(name: str, build: Callable[[Path], None], progress: Progress)
         with _locked(home / f".{name}.lock", lambda: progress(f"waiting for another process that is making {name}")):
             if is_whole(target):
                 return target
-            _remove_leftovers(home, name)
+            for left in home.glob(f".{name}.*.partial") if fcntl is not None else ():  # nobody else builds while we hold the lock
+                shutil.rmtree(left, ignore_errors=True)
             return _build(home, name, build, progress)
     except OSError as error:
         raise CatalogError(
@@ -138,13 +139,6 @@ def _write_manifest(folder: Path, name: str) -> None:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _remove_leftovers(home: Path, name: str) -> None:
-    """Remains of interrupted builds; nobody else is building while we hold the lock."""
-    if fcntl is not None:
-        for partial in home.glob(f".{name}.*.partial"):
-            shutil.rmtree(partial, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -9,13 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from experiments.bench.experiment import Figure
+from experiments.bench.experiment import Figure, Row
 
 MOST_VARIANTS = 8  # in one figure: more could not be told apart
 MOST_PANELS = 6
 _ROUNDING = 1e-9  # ratios this near to 1 are 1
 _LINEAR_BELOW = 2.0  # greatest figure over the least, where a logarithmic scale would show few numbers
-Row = dict[str, Any]
 
 
 def make_figures(tables: dict[str, pa.Table], variants: Sequence[str], baseline: str) -> list[Figure]:
