@@ -109,10 +109,8 @@ def _write(tables: dict[str, pa.Table], plan: SweepPlan, baseline: str, run: str
             files += write_figure(drawing, folder, figure.name)
             figures.append(figure.name)
     seeds, executed = f", {len(plan.seeds)} seeds" if plan.seeds else "", ", executed" if plan.execute else ""
-    what = (
-        f"{many(len(plan.queries), 'query')}, {many(len(plan.variants), 'variant')}{seeds}: {many(plan.size, 'item')}{executed}."
-    )
-    what += " Ratios are to the variant"
+    queries, variants = many(len(plan.queries), "query"), many(len(plan.variants), "variant")
+    what = f"{queries}, {variants}{seeds}: {many(plan.size, 'item')}{executed}. Ratios are to the variant"
     parts = [  # of the page as Markdown, and as HTML
         (f"# Sweep {run}", f"{_HEAD.replace('{title}', f'Sweep {run}')}\n<h1>Sweep {run}</h1>"),
         (f"{what} {code(baseline)}.", f"<p>{what} <code>{html.escape(baseline)}</code>.</p>"),
