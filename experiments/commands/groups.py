@@ -29,10 +29,9 @@ class CommandGroup(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self._parts and not args[0].startswith("-"):
-            import difflib
+            from optimizer.errors import did_you_mean
 
-            near = difflib.get_close_matches(args[0], self._parts, 1)
-            hint = f'did you mean "{near[0]}"?' if near else f"commands: {', '.join(self._parts)}"
+            hint = did_you_mean(args[0], self._parts, f"commands: {', '.join(self._parts)}")
             _, *above = ctx.command_path.split()
             raise click.UsageError(f'there is no command "{" ".join([*above, args[0]])}"; {hint}', ctx)
         return super().resolve_command(ctx, args)

@@ -7,7 +7,6 @@ select 1          SQL text                 @queries/*.sql  all files that match
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 from fnmatch import fnmatchcase
@@ -16,7 +15,7 @@ from typing import NamedTuple
 
 from experiments.workloads.join_graphs import is_graph_name
 from experiments.workloads.queries import built_in_queries, resolve_sql
-from optimizer.errors import SqlError
+from optimizer.errors import SqlError, nearest
 
 _RANGE = re.compile(r"(chain|star|cycle|clique)/(\d{1,4})\.\.(\d{1,4})", re.IGNORECASE)
 _PATTERN = re.compile(r"[\w*?\[\]-]+/[\w.*?\[\]!-]+")
@@ -70,8 +69,8 @@ def _matching(pattern: str) -> list[NamedQuery]:
     found = [name for name in names if fnmatchcase(name, pattern)]
     if not found:
         workloads = sorted({name.split("/")[0] for name in names})
-        near = difflib.get_close_matches(pattern.split("/")[0], workloads, 1)
-        hint = f"did you mean {near[0]}/{pattern.split('/', 1)[1]}?" if near and not pattern.startswith(f"{near[0]}/") else None
+        near = nearest(pattern.split("/")[0], workloads)
+        hint = f"did you mean {near}/{pattern.split('/', 1)[1]}?" if near and not pattern.startswith(f"{near}/") else None
         raise SqlError(f'no built-in query matches "{pattern}"', hint=hint or f"workloads: {', '.join(workloads)}")
     return [NamedQuery(name, resolve_sql(name), name) for name in found]
 
