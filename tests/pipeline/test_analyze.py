@@ -357,6 +357,14 @@ def test_a_damaged_file_among_good_ones(tmp_path: Path, analyze: Analyze) -> Non
     assert 1 <= read <= 4 and open_dataset(tmp_path).tables["t"].stats.columns["a"].ndv == 4000
 
 
+def test_a_file_in_several_pieces_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pq.write_table(pa.table({"a": range(1000)}), tmp_path / "t.parquet", row_group_size=100)
+    size = (tmp_path / "t.parquet").stat().st_size
+    monkeypatch.setattr(pieces, "PIECE", size // 2)
+    monkeypatch.setattr(scan, "SMALL", size)
+    assert analyze_dataset(tmp_path, no_spark).tables[0].pieces == 2
+
+
 def test_a_damaged_sketch(tmp_path: Path, analyze: Analyze) -> None:
     write_parts(tmp_path, {"1": [1, 2, 3]})
     analyze(tmp_path)

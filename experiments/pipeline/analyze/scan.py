@@ -45,7 +45,7 @@ def scan(pieces: Sequence[Piece], spark: Start, say: Say) -> Scanned:
     missing = [piece for piece in pieces if piece.missing]
     if missing:
         say(f"analyzing: {len(missing)} of {len(pieces)} parts of files to read")
-    if len(pieces) <= FAN and sum(piece.state[0] for piece in missing) <= SMALL:
+    if len(pieces) <= FAN and sum({piece.file: piece.state[0] for piece in missing}.values()) <= SMALL:
         groups: dict[tuple[str, Columns], list[bytes]] = {}
         for number, piece in enumerate(pieces):
             for table, columns, _, content in _rows_of(number, piece):
