@@ -36,6 +36,12 @@ def built_in_queries() -> list[BuiltInQuery]:
     return queries
 
 
+def workloads() -> list[str]:
+    """The names of the built-in workloads, families of join graphs among them."""
+    names = [query.name for query in built_in_queries()]
+    return sorted({name.split("/")[0] for name in (*names, *FAMILIES)})
+
+
 def resolve_sql(text: str) -> str:
     """The SQL that `text` stands for: itself, `@FILE` (the @ is not needed for a file that ends in .sql and is there), `-`
     (standard input) or a built-in query such as `tpch/q05`.
@@ -86,9 +92,10 @@ def _built_in(name: str) -> str:
     if name not in names:
         if os.path.isfile(name):
             raise _no_sql(name)
-        workloads = sorted({known.split("/")[0] for known in (*names, *FAMILIES)})
         near = _near(name, names)
-        hint = f"did you mean {near}?" if near else f"workloads: {', '.join(workloads)}; planscope workloads lists their queries"
+        hint = (
+            f"did you mean {near}?" if near else f"workloads: {', '.join(workloads())}; planscope workloads lists their queries"
+        )
         raise SqlError(f'there is no built-in query "{name}"', hint=hint)
     workload, _, query = name.partition("/")
     if workload == "tpcds":

@@ -78,6 +78,10 @@ def mistakes(folder: Path, text: str) -> str:
         ('[import]\nsources = ["a"]\non_reject = "drop"', "on_reject is one of keep, fail, not 'drop'"),
         ('[generate]\nkind = "tpch"\nscale = 1\n[import]\nsources = ["a"]', "both make the folder data"),
         ('[generate]\nkind = "tpch"\nscale = 1\n[import]\nsources = ["a"]\ninto = "./data/"', "both make the folder data"),
+        (
+            '[generate]\nkind = "tpch"\nscale = 1\n[import]\nsources = ["a"]\ninto = "data/a"',
+            "a dataset cannot be within another",
+        ),
         ("[analyze]", 'nothing to analyze: write data = "FOLDER", or add [generate] or [import]'),
         ('[analyze]\ndata = "x"\nsample = 3', "sample is a share from 0 to 1, not 3"),
         (

@@ -40,7 +40,7 @@ def test_names_ranges_patterns_files_and_texts(tmp_path: Path) -> None:
     plan = plan_of(
         """
         [sweep]
-        data = {"*" = "joingraph", clique = "joingraph", queries = "job"}
+        data = {"*" = "joingraph", clique = "joingraph"}
         queries = ["chain/4..6", "CLIQUE/3", {query = "job/1?", data = "job"}, {query = "clique/4", name = "joined"},
           "@queries/*.sql", {query = "@queries/a.sql", name = "again"}, "select 1 as one"]
         """,
@@ -137,6 +137,12 @@ CHAIN = '[sweep]\nqueries = ["chain/4"]\n'
         ('[sweep]\nqueries = ["-"]', "cannot read a query from standard input"),
         ('[sweep]\nqueries = ["@missing.sql"]\ndata = "joingraph"', "there is no file"),
         (CHAIN + 'data = "nowhere"', "nowhere"),
+        (CHAIN + 'data = ""', "data is a dataset, or a table of workload = dataset, not ''"),
+        (
+            CHAIN + 'data = {chian = "joingraph"}',
+            'line 3: [sweep] data: there is no workload "chian"; did you mean "chain"?',
+        ),
+        (CHAIN + "[[sweep.variants]]\nname = {a = 1}", "line 4: [sweep.variants] name: a name is a text, not {'a': 1}"),
         (CHAIN + "[sweep.settings]\npruning = []", "line 4: [sweep.settings] pruning: the list is empty"),
         (
             CHAIN + '[sweep.settings]\nenumeration = "duplicate_free_rules"',

@@ -234,9 +234,12 @@ def _stages(tables: dict[str, Any], base: Path, problems: Problems) -> tuple[Sta
         made = dict.fromkeys(generate.workloads, generate.into)
     if (said := words.get("import")) is not None:
         found.append(imported := Import("import", said, base))
-        if imported.into in made.values():
-            both = f'[generate] and [import] both make the folder {imported.into}: give one of them into = "…"'
-            problems.add(both, "import", "into")
+        for other in set(made.values()):
+            if imported.into == other:
+                both = f'[generate] and [import] both make the folder {other}: give one of them into = "…"'
+                problems.add(both, "import", "into")
+            elif Path(imported.into).is_relative_to(other) or Path(other).is_relative_to(imported.into):
+                problems.add(f"a dataset cannot be within another: {imported.into}, {other} of [generate]", "import", "into")
         made["*"] = imported.into
     if (said := words.get("analyze")) is not None:
         found.append(Analyze("analyze", said, base, tuple(dict.fromkeys(made.values()))))

@@ -48,7 +48,10 @@ def variants_of(
         name = _name({key: value for key, value in chosen.items() if len(lists[key]) > 1})
         made.append(Variant(name, _with_files({**fixed, **chosen}, base)))
     for number, chosen in enumerate(own):
-        name = str(variants[number].get("name") or _name(chosen))
+        name = variants[number].get("name", _name(chosen))
+        if not isinstance(name, str) or not name:
+            problems.add(f"a name is a text, not {name!r}", "sweep.variants", "name", number=number)
+            continue
         if name in (other.name for other in made):
             problems.add(f'two variants are called "{name}"', "sweep.variants", "name", number=number)
         made.append(Variant(name, _with_files({**fixed, **chosen}, base)))

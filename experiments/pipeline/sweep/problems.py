@@ -84,7 +84,8 @@ def _are(type: type, value: Any) -> bool:
 
 
 def _is_data(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, dict) and all(isinstance(each, str) for each in value.values()))
+    values = value.values() if isinstance(value, dict) else [value]
+    return all(isinstance(each, str) and bool(each) for each in values)
 
 
 def _is_joint(value: Any) -> bool:

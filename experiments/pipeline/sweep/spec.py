@@ -20,7 +20,7 @@ from experiments.pipeline.sweep.plan import MEASURE, How, PlannedQuery, SweepPla
 from experiments.pipeline.sweep.problems import Problems, suggestion
 from experiments.pipeline.sweep.query_names import NamedQuery, find_queries
 from experiments.workloads.data import is_built_in, open_data
-from experiments.workloads.queries import default_data
+from experiments.workloads.queries import default_data, workloads
 from optimizer.catalog.table import Catalog
 from optimizer.errors import CatalogError, PlanscopeError, SettingsError, Unsupported
 from optimizer.plugins.load import load_plugins
@@ -111,6 +111,10 @@ class _Queries:
                         if made.setdefault((planned.name, planned.data), planned).sql != planned.sql:
                             give = f'give one a name: {{query = "{text[:60]}", name = "…"}}'
                             raise PlanscopeError(f'two queries are called "{planned.name}"\n{give}')
+        known = ["*", *workloads()]
+        for name in self._spec.data if isinstance(self._spec.data, Mapping) else ():
+            if name not in known:
+                self._problems.add(f'there is no workload "{name}"; {suggestion(name, known)}', "sweep", "data")
         seen: dict[tuple[str, str], PlannedQuery] = {}
         for one in made.values():  # items are told apart by the query's name and what the data are, not where
             if (other := seen.setdefault((one.name, one.digest), one)) is not one:
