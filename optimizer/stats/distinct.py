@@ -10,10 +10,12 @@ from optimizer.algebra.derive_props import filtered_props
 from optimizer.stats.relation import RelationStats
 
 
-def distinct_rows(ndvs: Sequence[float], rows: float) -> float:
+def distinct_rows(ndvs: Sequence[float], rows: float, stored: float | None = None) -> float:
     """Distinct combinations among `rows` rows of columns with the given distinct counts: d(1 - (1 - 1/d)^rows).
 
-    d is the product of the counts, assuming independence (Cardenas, CACM 1975); never above `rows`.
+    d is the product of the counts, assuming independence (Cardenas, CACM 1975); never above `rows`. Of rows that are some of so
+    many `stored` ones, none is drawn twice: d(1 - (1 - rows/stored)^(stored/d)), which is d for all of them (after Yao, CACM
+    1977, where each combination is as often).
     """
     if rows <= 0:
         return 0.0
@@ -22,7 +24,15 @@ def distinct_rows(ndvs: Sequence[float], rows: float) -> float:
         d *= max(1.0, ndv)
     if d >= 1e12:
         return rows
+    if stored is not None and d <= stored:
+        missed: float = (1.0 - min(1.0, rows / stored)) ** (stored / d)
+        return min(rows, d * (1.0 - missed))
     return min(rows, d * (1.0 - (1.0 - 1.0 / d) ** rows)) if d > 1 else min(rows, 1.0)
+
+
+def distinct_of(below: RelationStats, keys: Iterable[ColumnId]) -> float:
+    """Distinct combinations of `keys` among the rows of a relation."""
+    return distinct_rows(distinct_counts(below, keys), below.rows, below.base_rows if below.joined is None else None)
 
 
 def distinct_counts(below: RelationStats, keys: Iterable[ColumnId]) -> list[float]:

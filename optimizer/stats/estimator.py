@@ -33,7 +33,7 @@ from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.types import type_width
 from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import SettingsError
-from optimizer.stats.distinct import distinct_counts, distinct_rows
+from optimizer.stats.distinct import distinct_of, distinct_rows
 from optimizer.stats.filtered import filtered_figures
 from optimizer.stats.join_estimator import JoinEstimator
 from optimizer.stats.region_parts import inner_parts
@@ -210,8 +210,7 @@ class Estimator(JoinEstimator):
         return max(1.0, ndv)
 
     def _aggregate(self, op: Aggregate, props: LogicalProps, below: RelationStats) -> RelationStats:
-        ndvs = distinct_counts(below, op.keys)
-        rows = 1.0 if not op.keys else distinct_rows(ndvs, below.rows)
+        rows = distinct_of(below, op.keys) if op.keys else 1.0
         figures = {k: below.columns[k].each_once(rows if len(op.keys) == 1 else None) for k in op.keys}
         for item in op.aggregates:
             figures[item.id] = self._aggregated(item.call, rows, below)
@@ -247,7 +246,7 @@ class Estimator(JoinEstimator):
         with_key = dict.fromkeys((key.id for key in op.keys), 0.0)
         for each in op.sets:
             held = [key for key in op.keys if each >> key.id & 1]
-            groups = distinct_rows(distinct_counts(below, (key.source for key in held)), below.rows) if held else 1.0
+            groups = distinct_of(below, (key.source for key in held)) if held else 1.0
             rows += groups
             for key in held:
                 with_key[key.id] += groups
@@ -262,7 +261,7 @@ class Estimator(JoinEstimator):
 
     def _window(self, op: Window, props: LogicalProps, below: RelationStats) -> RelationStats:
         """The input's rows. Within a partition there are as many places as a partition of mean size has rows."""
-        partitions = distinct_rows(distinct_counts(below, op.partition), below.rows) if op.partition else 1.0
+        partitions = distinct_of(below, op.partition) if op.partition else 1.0
         mean = max(1.0, below.rows / max(1.0, partitions))
         figures = dict(below.columns)
         for item in op.items:

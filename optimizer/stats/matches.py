@@ -65,7 +65,8 @@ def semi_share(predicate: Predicate, left: RelationStats, right: RelationStats) 
                 if a.id not in left.columns:
                     a, b = b, a
                 if a.id in left.columns and b.id in right.columns:
-                    present = distinct_rows([right.columns[b.id].ndv], right.rows)
+                    stored = right.base_rows if right.joined is None else None
+                    present = distinct_rows([right.columns[b.id].ndv], right.rows, stored)
                     shares.append(min(1.0, present / left.columns[a.id].ndv))
                     continue
         shares.append(selectivity(conjunct, {**left.columns, **right.columns}) if not isinstance(conjunct, Literal) else 1.0)

@@ -87,7 +87,7 @@ def test_a_grouping_counts_columns_that_others_determine_once(tpch: Catalog) -> 
     optimizer = Optimizer(tpch)
     by_key = optimizer.optimize("select o_custkey from orders join customer on o_custkey = c_custkey group by 1").rows
     sql = "select o_custkey, c_custkey, c_name, c_address from orders join customer on o_custkey = c_custkey group by 1, 2, 3, 4"
-    assert optimizer.optimize(sql).rows == pytest.approx(by_key, rel=1e-12)
+    assert optimizer.optimize(sql).rows == pytest.approx(by_key, rel=1e-6)
 
 
 def test_a_grouping_above_a_join_has_no_more_groups_than_rows_its_columns_come_from() -> None:
@@ -136,6 +136,9 @@ LAST_LINES = "{} from (select l_orderkey, max(l_linenumber) last from lineitem g
         ("select * from orders where o_orderkey = 7", 1, 1),
         ("select * from orders where o_orderkey in (1, 2, 3)", 3, 3),
         ("select o_custkey, count(*) from orders group by 1", 900, 1500),
+        ("select distinct o_comment from orders", 14800, 15000),  # of all rows it is known
+        ("select c_phone from customer where c_acctbal > 0 group by 1", 1350, 1370),  # no value is there twice
+        ("select * from part semi join (select p_name n from part where p_size > 0) q on p_name = n", 1999, 2000),
         ("select * from customer left join orders on c_custkey = o_custkey", 14999.9, 15000.1),
         (CUSTOMERS_ORDERS.format(""), 1499.9, 1500.1),
         (CUSTOMERS_ORDERS.format("where c_nationkey = 7"), 30, 90),
