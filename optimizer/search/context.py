@@ -117,7 +117,8 @@ class SearchContext:
         self.exploration = settings.exploration
         self.known_regions = settings.enumeration == "duplicate_free_rules"  # a join whose region has a group is that group
         self.open_splits = False  # a join that may raise is beside a join graph: rules have to see its splits like other joins
-        self.hurried = False  # a budget is spent: alternatives that ask an input for an order are left out
+        self.hurried = False  # a budget is spent: ways are left out
+        self.orderless = False  # of these, the alternatives that ask an input for an order
         self.stack: list[Task] = []
         self.counters = Counters()
         self.root: Goal | None = None

@@ -21,25 +21,19 @@ from optimizer.search.regions import Regions
 
 def want_no_orders(search: SearchContext, regions: Regions) -> None:
     """Give each group the ways of one expression, and those of the others that ask nothing of their inputs."""
-    _begin_anew(regions)
-    regions.groups, search.hurried = GivenWays(others=True), True
-
-
-def want_one_plan(regions: Regions) -> None:
-    """Give each region one order, and each group the ways of one expression."""
-    _begin_anew(regions)
     for region in regions.made:
+        region.begin_anew()
+    regions.groups, search.hurried, search.orderless = GivenWays(others=True), True, True
+
+
+def want_one_plan(search: SearchContext, regions: Regions) -> None:
+    """Give each region one order, and each group the ways of one expression."""
+    for region in regions.made:
+        region.begin_anew()
         if region.begun:
             take_one_order(region, "a budget was spent")
         region.start = begin_with_one_order
-    regions.start, regions.groups = begin_with_one_order, GivenWays()
-
-
-def _begin_anew(regions: Regions) -> None:
-    """Have regions ask again for relations that the end of the budget left without a plan."""
-    for region in regions.made:
-        region.begun = region.begun and all(leaf.settled for leaf in region.leaf_goals)
-        region.waited = False
+    regions.start, regions.groups, search.orderless = begin_with_one_order, GivenWays(), False
 
 
 class GivenWays(GroupWays):

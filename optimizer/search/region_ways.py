@@ -57,6 +57,12 @@ class RegionWays(SetGoals):
         self.search.emit_goal(made)
         return made
 
+    def begin_anew(self) -> None:
+        """A budget was spent while relations, or the joins of a split, waited for tasks that are gone."""
+        self.begun = self.begun and all(leaf.settled for leaf in self.leaf_goals)
+        self.waited = False
+        self._reached.clear()
+
     def ready(self, search: SearchContext, goal: Goal, limit: float) -> bool:
         """Settle the relations, then solve the region or find its bounds and seeds."""
         if not self.begun:

@@ -202,7 +202,7 @@ class Search(SearchContext):
             self.ask(root)
             if not self.drain() or root.best_cost == INFINITY:
                 self._abandon()
-                want_one_plan(self.regions)
+                want_one_plan(self, self.regions)
                 self.budget = self.deadline = INFINITY
                 self.ask(root)
                 self.drain()
@@ -216,7 +216,7 @@ class Search(SearchContext):
         self.stack.clear()
         for goal in self.memo.goals:
             if goal.status is Status.OPEN:
-                goal.status = Status.ABANDONED
+                goal.status, goal.listed = Status.ABANDONED, None  # expressions may have left the list for a task
                 self.emit_close(goal)
 
     # -- what tasks ask -----------------------------------------------------------------------------------------------------

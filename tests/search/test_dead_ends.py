@@ -96,6 +96,23 @@ def test_the_first_plan_takes_few_tasks(graph: str) -> None:
     assert Optimizer(open_data("joingraph"), settings).optimize(resolve_sql(graph)).search.tasks < 200
 
 
+SPLITS = [  # settings under which joins of a region become expressions
+    {"disable": ("join_to_hash_join", "join_to_nested_loop_join")}, {"cost_model": "spark"},
+    {"pruning": "none", "expand_joins": 0}, {"pruning": "none", "expand_joins": 0, "exploration": "on_demand"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", SPLITS, ids=str)
+def test_a_budget_that_ends_between_the_joins_of_a_split_leaves_a_plan(settings: dict[str, Any]) -> None:
+    tables = open_data("tpch:0.01")
+    three = "nation join region on n_regionkey = r_regionkey join supplier on s_suppkey = r_regionkey"
+    for sql in (f"select count(*) from {three}", "select 1 from nation, region where n_regionkey = r_regionkey order by n_name"):
+        full = Optimizer(tables, Settings(**settings)).optimize(sql)
+        for budget in range(1, full.search.tasks):
+            query = Optimizer(tables, Settings(**settings, budget_tasks=budget)).optimize(sql)
+            assert not query.search.proven and query.cost >= full.cost * (1.0 - 1e-9) and query.search.lower_bound <= full.cost
+
+
 @pytest.mark.parametrize("mode", SETTINGS)
 def test_every_budget_ends_with_a_complete_plan(mode: dict[str, str]) -> None:
     """S22, S23: after 1, 2, 3 … tasks there is a complete plan; it is called proven only when nothing was left out."""
