@@ -10,6 +10,7 @@ from memo_viz.explain import finite, plan_json, plan_table
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.printing import number
+from optimizer.errors import SettingsError
 from optimizer.explanation.diagram import axis, diagram
 from optimizer.explanation.recost import Recosting
 from optimizer.pipeline import OptimizedQuery
@@ -36,7 +37,9 @@ class WhatIf:
         points: int = 60,
     ) -> PlanDiagram:  # fmt: skip
         """The plan diagram over the rows of one set of relations or two, each with the least and the greatest value (None: by
-        the estimate)."""
+        the estimate). Raises SettingsError."""
+        if not 1 <= len(axes) <= 2 or any(isinstance(each, str) or len(each) != 3 for each in axes):
+            raise SettingsError('a plan diagram has one axis or two: diagram([({"orders"}, None, None)])')
         found = PlanDiagram(*diagram(self._memo, [axis(self._memo, *each, points) for each in axes], factors))
         found.title = " ".join(self.query.sql.split())
         return found

@@ -95,7 +95,8 @@ def main(args: Sequence[str] | None = None) -> int:
             return _internal(error, arguments, facts)
         return _fail(str(error), error.exit_code)
     except click.ClickException as error:
-        error.__dict__["message"] = shorten(clean_lines(error.message), 1000)  # what click shows, with the usage above it
+        if not isinstance(error, click.exceptions.NoArgsIsHelpError):  # whose message is the whole help
+            error.__dict__["message"] = shorten(clean_lines(error.message), 1000)  # what click shows, with the usage above it
         _quietly(error.show)
         return 2
     except (KeyboardInterrupt, click.Abort) as stop:

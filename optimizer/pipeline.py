@@ -23,7 +23,7 @@ from optimizer.cost.model import CostModel
 from optimizer.decorrelate.alternatives import settle_choices
 from optimizer.decorrelate.quick import QUICK
 from optimizer.drivers import new_search
-from optimizer.errors import NoPlan, SettingsError, in_one_line
+from optimizer.errors import NoPlan, SettingsError
 from optimizer.figures import Figures
 from optimizer.joins.join_order import read_join_order
 from optimizer.joins.placed_order import has_order
@@ -64,7 +64,9 @@ class OptimizedQuery:
         self.engine: Search
 
     def __repr__(self) -> str:
-        return f"OptimizedQuery({in_one_line(self.sql)!r:.60}, cost={self.cost:,.0f}, rows={self.rows:,.0f})"
+        text = " ".join(self.sql.split())
+        text = text if len(text) <= 60 else f"{text[:59]}…"
+        return f"OptimizedQuery({text!r}, cost={self.cost:,.0f}, rows={self.rows:,.0f})"
 
     @property
     def cost(self) -> float:

@@ -44,6 +44,8 @@ def command(
         raise click.UsageError("a plan diagram has one axis or two")
     if sweep and rows:
         raise click.UsageError("--sweep changes row counts by itself: leave --rows out")
+    if points and not sweep:
+        raise click.UsageError("--points are those of an axis: add --sweep '{a}'")
     if format in PICTURES and not sweep:
         raise click.UsageError("there are pictures of plan diagrams: add --sweep '{a}'")
     changed = dict(_rows(text) for text in rows)

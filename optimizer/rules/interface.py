@@ -81,8 +81,10 @@ def node(op: OperatorType, *inputs: Pattern, where: Callable[[LogicalOperator], 
     """Pattern of an operator over inputs, perhaps only of those `where` something holds; `node(SetOp)` takes any number of
     ANY inputs."""
     for each in op if isinstance(op, tuple) else (op,):
-        meant = f": write {_MEANT[each.__name__]}" if each.__name__ in _MEANT else ""
-        assert issubclass(each, LogicalOperator), f"a pattern can only name a logical operator, not {each.__name__}{meant}"
+        name = getattr(each, "__name__", repr(each))
+        meant = f": write {_MEANT[name]}" if name in _MEANT else ""
+        logical = isinstance(each, type) and issubclass(each, LogicalOperator)
+        assert logical, f"a pattern can only name a logical operator, not {name}{meant}"
     return Pattern(op, inputs or None, where)
 
 

@@ -128,6 +128,11 @@ def test_each_command_has_help(planscope):
         assert done.code == 0 and "Usage: planscope " + command in done.out
 
 
+@pytest.mark.parametrize("command", [(), ("bench",)])
+def test_a_command_group_alone_shows_all_of_its_help(planscope, command):
+    assert planscope(*command).err.rstrip() == planscope(*command, "--help").out.rstrip()  # it was cut after 1,000 characters
+
+
 def test_a_name_that_no_file_can_have(planscope, tmp_path):
     long = "x" * 300
     for command in (

@@ -100,6 +100,15 @@ def test_the_smallest_change_makes_it_win() -> None:
     assert forced.under({change.aliases: halfway}).plan.cost > free.under({change.aliases: halfway}).plan.cost
 
 
+def test_a_plan_diagram_has_axes_and_a_planned_query_shows_its_text() -> None:
+    session = Session(SHOP)
+    for axes in ([], ["a"]):
+        with pytest.raises(SettingsError, match="a plan diagram has one axis or two"):
+            session.what_if(CHAIN).diagram(axes)
+    shown = repr(session.optimize("select\n  x from a"))
+    assert shown.startswith("OptimizedQuery('select x from a', cost=")
+
+
 @pytest.mark.parametrize("order", ["((a b) c) d", pytest.param("(a b) (c d)", marks=pytest.mark.slow)])
 def test_no_smaller_change_makes_it_win(order: str) -> None:
     """Against all changes by a factor of a grid."""
