@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from experiments.commands.groups import Group
 
-class Experiments(click.Group):
+
+class Experiments(Group):
     """A command for each registered experiment, imported on demand, and two for their results."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

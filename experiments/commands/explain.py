@@ -91,7 +91,9 @@ def command(
         from experiments.commands.stage_text import stage_json
 
         chosen = [s for s in explanation.query.stages if s.name == stage]
-        value = stage_json(chosen[0]) if chosen else explanation.json
+        value: dict[str, Any] = stage_json(chosen[0]) if chosen else explanation.json
+        if order_of is not None and not chosen:
+            value |= {"order_of": {"system": found.system, "join_order": found.order, "own_cost": own.cost}}
         write_json(value, output)
     elif format == "svg":
         write_text(explanation.plan.svg if stage == "plan" else explanation.memo.svg(), output)

@@ -9,7 +9,21 @@ from typing import Any
 import click
 
 
-class CommandGroup(click.Group):
+class Group(click.Group):
+    """A group that says what it has when it is asked for something else."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            from optimizer.errors import did_you_mean
+
+            hint = did_you_mean(args[0], names, f"commands: {', '.join(names)}")
+            _, *above = ctx.command_path.split()
+            raise click.UsageError(f'there is no command "{" ".join([*above, args[0]])}"; {hint}', ctx)
+        return super().resolve_command(ctx, args)
+
+
+class CommandGroup(Group):
     """Commands by name, each as `command` in the module `package`.NAME (`import` in import_, `what-if` in what_if); `parts`: one
     line of help each."""
 
@@ -26,15 +40,6 @@ class CommandGroup(click.Group):
         module = "import_" if name == "import" else name.replace("-", "_")
         found: click.Command = importlib.import_module(f"{self._package}.{module}").command
         return found
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self._parts and not args[0].startswith("-"):
-            from optimizer.errors import did_you_mean
-
-            hint = did_you_mean(args[0], self._parts, f"commands: {', '.join(self._parts)}")
-            _, *above = ctx.command_path.split()
-            raise click.UsageError(f'there is no command "{" ".join([*above, args[0]])}"; {hint}', ctx)
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

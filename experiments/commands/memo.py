@@ -40,10 +40,12 @@ def command(
         raise click.UsageError(f"-o ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, not {ending or 'nothing'}")
     if animate is not None and ending != ".svg":
         raise click.UsageError("an animated memo is an SVG: -o memo.svg")
-    narrowed = any(part[name] not in (None, False) for name in ("focus", "depth", "winners", "since"))
+    if ending in ("", ".json") and (part["since"] is not None or overview is not None):
+        raise click.UsageError("--since, --overview and --detail are for pictures: add -o memo.svg")
+    narrowed = any(part[name] not in (None, False) for name in ("focus", "depth", "winners"))
     if ending == ".json" and narrowed:
         raise click.UsageError(
-            "memo.json holds the whole memo; --focus, --depth, --winners and --since are for pictures and text "
+            "memo.json holds the whole memo; --focus, --depth and --winners are for pictures and text "
             "(planscope picture memo -o graph.json has what is drawn)"
         )
     events, title = traced(inputs, facts)

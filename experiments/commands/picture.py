@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from experiments.commands.groups import Group
 from experiments.commands.inputs import Inputs, query_inputs
 from experiments.commands.output import format_of, sink, write_json, write_text
 from experiments.commands.traced import traced
@@ -50,7 +51,7 @@ def write_picture(picture: Any, output: str | None, format: str) -> None:
             file.write(render(picture.dot, format))
 
 
-@click.group("picture")
+@click.group("picture", cls=Group)
 def command() -> None:
     """Draw a search: SVG, PNG, PDF, DOT or JSON. SQL may also be a trace file, trace.jsonl, which needs no data.
 

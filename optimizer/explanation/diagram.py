@@ -69,7 +69,10 @@ class Diagram(NamedTuple):
         """Which plans there are, how much of the diagram each wins, and the switch points."""
         cells = [number for row in self.cells for number in row]
         lines = [f"{many(len(self.plans), 'plan')} over {' and '.join(a.label for a in self.axes)}"]
-        lines += [f"P{n + 1}  {100 * cells.count(n) / len(cells):5.1f} %  {plan}" for n, plan in enumerate(self.plans)]
+        lines += [
+            f"P{n + 1:<{len(str(len(self.plans)))}}  {100 * cells.count(n) / len(cells):5.1f} %  {plan}"
+            for n, plan in enumerate(self.plans)
+        ]
         lines += [
             f"at {s.rows:,.4g} rows of {show_set(self.axes[0].aliases)}: P{s.left + 1} → P{s.right + 1}" for s in self.switches
         ]

@@ -17,6 +17,7 @@ from optimizer.errors import PlanscopeError, SettingsError
 from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.plugins.parameters import chosen_class
 from optimizer.plugins.registry import Enumerator, Registry, _loading
+from optimizer.plugins.signatures import check_arguments
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS
@@ -143,6 +144,7 @@ def _run(registry: Registry, file: str, path: str) -> None:
         with redirect_stdout(sys.stderr):  # standard output is for results
             spec.loader.exec_module(module)
             if callable(register := getattr(module, "register", None)):
+                check_arguments(register, "register", ("registry",))
                 register(registry)
     except KeyboardInterrupt:
         raise

@@ -72,7 +72,8 @@ class Registry:
             )
         pattern = getattr(made, "pattern", None)
         if not isinstance(pattern, Pattern):
-            raise SettingsError(f"{_called(rule)} has no pattern: write pattern = node(...)")
+            has = "no pattern" if pattern is None else f"the pattern {getattr(pattern, '__name__', pattern)!s:.60}"
+            raise SettingsError(f"{_called(rule)} has {has}: write pattern = node(...)")
         if pattern.op is None and base is not RewriteRule:
             raise SettingsError(f"the pattern of {_called(rule)} is ANY: write pattern = node(...), which names an operator")
         if type(made).apply is base.apply and getattr(made, "to", None) is None:  # type: ignore[attr-defined]
@@ -159,7 +160,9 @@ _loading: list[Registry] = []  # whose plug-in is being run
 
 
 def _decorator(kind: str) -> Callable[[Thing], Thing]:
-    def register(thing: Thing) -> Thing:
+    def register(thing: Thing | None = None) -> Thing:
+        if thing is None:
+            raise SettingsError(f"@{kind} has no arguments: write it without parentheses")
         getattr(_loading[-1] if _loading else Registry(), kind)(thing)  # elsewhere it is only checked
         return thing
 

@@ -19,7 +19,9 @@ OPERATOR = {
     "derive": ("delivered", "index", "output", "inputs"),
     "describe": ("label",),
 }
-ESTIMATOR = {"estimate": ("op", "props", "inputs"), "known": ("relations",)}
+ESTIMATOR = {
+    "estimate": ("op", "props", "inputs"), "inner_region": ("leaves", "predicate", "props"), "known": ("relations",),
+}  # fmt: skip
 COST_MODEL = {
     "local": ("op", "delivered", "output", "inputs"),
     "least": ("op", "output", "inputs"),
@@ -65,7 +67,9 @@ def check_arguments(function: Callable[..., Any], called: str, arguments: tuple[
 
 
 def check_fields(rule: str, pattern: Pattern, to: type[PhysicalOperator]) -> None:
-    """Raises SettingsError where an operator to be made of a logical one has a field that this one has not."""
+    """Raises SettingsError where `to` is no physical operator, or has a field that a logical one it is made of has not."""
+    if not (isinstance(to, type) and issubclass(to, PhysicalOperator)):
+        raise SettingsError(f"to of {rule} is {getattr(to, '__name__', to)!r:.60}: write a class of physical operators")
     for op in pattern.op if isinstance(pattern.op, tuple) else (pattern.op,):
         for name in to.__match_args__:
             if op is not None and not hasattr(op, name):

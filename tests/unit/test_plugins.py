@@ -108,6 +108,21 @@ def test_decorators_leave_what_they_stand_on_as_it_is_elsewhere() -> None:
         ("def register(registry):\n    registry.rule(int)\n", "line 5: int is no rule: derive it from TransformationRule"),
         ("@rule\nclass A(RewriteRule):\n    name = 'a'\n", "line 4: A has no pattern"),
         ("@rule\nclass A(RewriteRule):\n    name = 'a'\n    pattern = ANY\n", "line 4: A has no method apply"),
+        (
+            "@rule\nclass A(RewriteRule):\n    name = 'a'\n    pattern = Join\n",
+            r"line 4: A has the pattern Join: write pattern = node",
+        ),
+        (KEEP.replace("node(Join,", "node('Join',"), "a pattern can only name a logical operator, not 'Join'"),
+        (KEEP.replace("@rule", "@rule()"), "@rule has no arguments: write it without parentheses"),
+        ("def register(): pass\n", r"register gets 1 argument \(registry\): too many .*\nwrite def register\(registry\)"),
+        (
+            "@estimator\nclass A(Estimator):\n    def inner_region(self, a, b): pass\n",
+            r"A.inner_region gets 3 arguments \(leaves,",
+        ),
+        (
+            "@rule\nclass A(ImplementationRule):\n    name = 'a'\n    pattern = node(Limit, ANY)\n    to = Limit\n",
+            "to of A is 'Limit': write a class of physical operators",
+        ),
         (KEEP.replace('name = "keep"', "pass"), 'Keep needs a name of letters, digits and _: name = "keep"'),
         (KEEP.replace('"keep"', '"to keep"'), "needs a name of letters"),
         (KEEP.replace('"keep"', '"join_commute"'), 'there is a "join_commute" already, of planscope'),
