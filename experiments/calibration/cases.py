@@ -156,7 +156,9 @@ def _applies(few: int, sizes: Sequence[int]) -> Iterator[Case]:
                 f"select a.id from {left} where a.v > (select avg(b.v) from {inner} where b.few = a.few)", "nested_apply"
             )
             grouped = f"select max(c) from (select b.few, count(*) c from {inner} where b.many = a.many group by b.few) x"
-            yield _apply(f"select a.id, ({grouped}) from {left}", "hash_aggregate")
+            yield _apply(f"select a.id, ({grouped}) from {left}", "hash_aggregate", STREAMED)
+            first = f"select count(*) from {inner} where b.many = a.many group by b.few order by b.few limit 1"
+            yield _apply(f"select a.id, ({first}) from {left}", "streaming_aggregate", HASHED)
             first = f"select a.id, (select b.v from {inner} where b.many = a.many order by b.f limit 1) from {left}"
             yield _apply(first, "limit_rows", "limit_to_top_k")
             yield _apply(first, "top_k", "limit_to_limit_rows")

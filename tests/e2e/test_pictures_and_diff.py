@@ -59,8 +59,9 @@ def test_a_memo_at_an_event(planscope, trace, tmp_path):
         (("--at", "99999"), "there is no event 99999"),
         (("--focus", "nosuch"), 'no group is called "nosuch"'),
         (("--animate", "5", "-o", "x.png"), "an animated memo is an SVG"),
-        (("--since", "4", "-o", "x.json"), "memo.json holds the whole memo"),
-        (("--since", "9", "--at", "4"), "event 9 is not before event 4"),
+        (("--winners", "-o", "x.json"), "memo.json holds the whole memo"),
+        (("--since", "4"), "--since, --overview and --detail are for pictures"),
+        (("--since", "9", "--at", "4", "-o", "x.svg"), "event 9 is not before event 4"),
     ):
         done = planscope("memo", trace, *arguments)
         assert done.code == 2 and message in " ".join(done.err.split()), arguments
