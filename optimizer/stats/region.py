@@ -200,7 +200,8 @@ def _first_of_equals(leaves: Sequence[RelationStats]) -> dict[ColumnId, ColumnId
     conjunct names says nothing."""
     first = {}
     for leaf in leaves:
-        for equal in () if leaf.props is None else leaf.props.equivalences:
+        for members in () if leaf.props is None else leaf.props.equivalences:
+            equal = column_set(column for column in column_ids(members) if column in leaf.columns)
             keys = next((key & equal for key in leaf.keys if key & equal and not key & (key - 1)), equal)
             for column in column_ids(equal):
                 first[column] = (keys & -keys).bit_length() - 1
