@@ -101,10 +101,6 @@ SHARED = {
     "aliases that other joins tell apart": (("m a", "m b", "m c"), "a.j = b.j and a.k = c.k and b.j = c.j and c.n = b.n"),
     "aliases that are found by their keys": (("m a", "m b", "m c"), "a.k = b.k and a.k = c.k and c.n = b.k"),
     "equal columns of an alias": (("m a", "m b", "m c"), "a.n = b.j and a.n = c.n and b.j = c.k"),
-    "groups of equal columns": (
-        ("m a", "m b", "m c", "m d"),
-        "a.n = b.j and a.n = c.n and a.n = d.k and a.j = c.j and b.j = a.j",
-    ),
     "a table twice": (("o", "l l1", "l l2"), "o.k = l1.k and o.p = l2.n and o.k = l2.k"),
 }
 
