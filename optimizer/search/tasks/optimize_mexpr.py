@@ -37,14 +37,15 @@ class OptimizeMExpr(Task):
         if goal.listed is not None:
             goal.listed.pop(self.way.number, None)
         known = [passed_through(search.memo, goal, physical) for physical in mexpr.physical]
-        if search.orderless:
+        orderless = search.orderless and not goal.relations  # joins of a region may have orders: it has few
+        if orderless:
             known = [[each for each in found if all(traits == ANY for traits in each.inputs)] for found in known]
         for physical, found in zip(mexpr.physical, known, strict=True):
             if goal.required != ANY:
                 emit_alternatives(search, "pass_through", goal, physical, found)
             for alternative in found:
                 add_way(search, goal, implementation_way(search, goal, mexpr, physical, alternative))
-        by = None if search.orderless else offered(search.memo, goal, mexpr.inputs)
+        by = None if orderless else offered(search.memo, goal, mexpr.inputs)
         if by is not None:
             offers = [helpful(goal, physical.op, found, by) for physical, found in zip(mexpr.physical, known, strict=True)]
             if any(offers):
