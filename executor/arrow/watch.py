@@ -7,6 +7,7 @@ threads do for the plan ends then too: it asks the watch before each portion of 
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from optimizer.algebra.plan import PlanNode
 from optimizer.errors import ExecutionError
 
 _POLL_S = 0.05
+_PATIENCE_S = 20.0  # that Python's end has with kernels of stopped queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +104,21 @@ class Watch:
             raise LimitReached(f"{text}; {holds}" if holds else text)
 
 
-_running: set[threading.Thread] = set()
+_running: dict[threading.Thread, Callable[[], None]] = {}  # with what ends each
 
 
 def at_work() -> bool:
     """Whether a thread of a query that was stopped has not ended yet, or of the pool's what it does for one."""
     return any(thread.is_alive() for thread in list(_running)) or pipeline.at_work()
+
+
+@atexit.register
+def _end_all() -> None:
+    """Waits for the threads: one that comes back from a C++ kernel while Python ends is killed there, and aborts the process."""
+    ends = monotonic() + _PATIENCE_S
+    for thread, end in list(_running.items()):
+        end()
+        thread.join(max(0.0, ends - monotonic()))
 
 
 def watched(batches: Iterator[pa.RecordBatch], watch: Watch) -> Iterator[pa.RecordBatch]:
@@ -124,10 +135,14 @@ def watched(batches: Iterator[pa.RecordBatch], watch: Watch) -> Iterator[pa.Reco
         close = getattr(batches, "close", None)
         if close is not None:
             close()
-        _running.discard(threading.current_thread())
+        _running.pop(threading.current_thread())
+
+    def end() -> None:
+        watch.stop()
+        asked.put(False)
 
     thread = threading.Thread(target=work, name="query", daemon=True)
-    _running.add(thread)
+    _running[thread] = end
     thread.start()
     try:
         while True:
@@ -139,8 +154,7 @@ def watched(batches: Iterator[pa.RecordBatch], watch: Watch) -> Iterator[pa.Reco
                 return
             yield batch
     finally:
-        watch.stop()
-        asked.put(False)
+        end()
 
 
 def _waited(
