@@ -20,7 +20,7 @@ from optimizer.joins.costing import SetRows
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
 from optimizer.memo.group import Group
-from optimizer.stats.distinct import distinct_rows
+from optimizer.stats.distinct import distinct_of
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.region_parts import WiderRows, inner_parts
 from optimizer.stats.relation import RelationStats
@@ -80,7 +80,7 @@ class Figures:
 
     def distinct(self, stats: RelationStats, columns: ColumnSet) -> float:
         """Distinct combinations of columns among the rows of a relation."""
-        return distinct_rows(stats.ndvs(column_ids(columns)), stats.rows)
+        return distinct_of(stats, column_ids(columns))
 
     def lower_bound(self, op: LogicalOperator, stats: RelationStats, inputs: Sequence[Group], leaves: Sequence[Group]) -> float:
         if self.later_rules and inputs:

@@ -37,7 +37,8 @@ def distinct_of(below: RelationStats, keys: Iterable[ColumnId]) -> float:
 
 def distinct_counts(below: RelationStats, keys: Iterable[ColumnId]) -> list[float]:
     """Distinct counts whose product is how many combinations of `keys` there may be: of columns that no others of them determine,
-    each by its equal with the fewest values. Those of one relation of an inner join are no more than that has rows."""
+    each by its equal with the fewest values, of several the one in the relation that has most of the others. Those of one
+    relation of an inner join are no more than that has rows."""
     if below.props is None:
         return below.ndvs(keys)
     home = {c: leaf for leaf in below.leaves for c in leaf.columns}
@@ -45,10 +46,15 @@ def distinct_counts(below: RelationStats, keys: Iterable[ColumnId]) -> list[floa
     if below.hides:  # a column that is not given may have fewer values than its equals
         classes = filtered_props(below.props, below.predicate).equivalences
     chosen: dict[RelationStats, list[ColumnId]] = {}
+    fewest = []
     for key in column_ids(below.props.without_determined(column_set(keys))):
         equal = next((each for each in classes if each >> key & 1), 1 << key)
-        fewest = min((c for c in column_ids(equal) if c in home), key=lambda c: (min(home[c].columns[c].ndv, home[c].rows), c))
-        chosen.setdefault(home[fewest], []).append(fewest)
+        ndvs = {c: home[c].columns[c].ndv for c in column_ids(equal) if c in home}
+        least = min((min(ndv, home[c].rows), ndv) for c, ndv in ndvs.items())
+        fewest.append([c for c, ndv in ndvs.items() if (min(ndv, home[c].rows), ndv) == least])
+    for columns in sorted(fewest, key=len):
+        column = max(columns, key=lambda c: (len(chosen.get(home[c], ())), home[c].base_rows, -c))
+        chosen.setdefault(home[column], []).append(column)
     if below.joined is None:
         return [ndv for columns in chosen.values() for ndv in below.ndvs(columns)]
     return [min(prod(leaf.ndvs(columns)), leaf.rows) for leaf, columns in chosen.items()]

@@ -28,7 +28,6 @@ Relations = int
 OnLeaf = tuple[tuple[tuple[float, ColumnSet], ...], ColumnSet]  # factors on one relation, and all its equated columns
 NOTHING: OnLeaf = ((), 0)
 Looks = tuple[Any, ...]
-Equal = tuple[ColumnSet, ...]  # columns of a relation that are equal in every row
 SURE = 0.5  # share of values found by a key from which on all are thought to be
 
 
@@ -177,8 +176,7 @@ class EqualityClass:
         known = self._entries.get(columns)
         if known is None:
             leaf = self._leaves[i]
-            equal = () if leaf.props is None else leaf.props.equivalences  # those who share a relation may know more of it
-            fewest, factor, within, alone, silent, once = leaf.equated.get((columns, equal)) or _equated(leaf, columns, equal)
+            fewest, factor, within, alone, silent, once = leaf.equated.get(columns) or _equated(leaf, columns)
             member = -1 if silent else self._members.get(columns.bit_length() - 1, -1)
             single = not self._several >> i & 1
             known = _Entry(fewest, -leaf.base_rows, single, self._looks[i], columns, i, factor, within, alone, member, once)
@@ -195,11 +193,11 @@ class EqualityClass:
         return self._overlap.correction(members)
 
 
-def _equated(leaf: RelationStats, columns: ColumnSet, equal: Equal) -> tuple[float, float, float, float, bool, bool]:
+def _equated(leaf: RelationStats, columns: ColumnSet) -> tuple[float, float, float, float, bool, bool]:
     """What equated columns of a relation say in any region: some fields of `_Entry`, whether common values and histograms say
     nothing of them, and whether they hold a key. Kept with the relation."""
     figures = [leaf.columns[c] for c in column_ids(columns)]
-    fewest, *others = _different(leaf, columns, equal)
+    fewest, *others = sorted(f.ndv for f in figures)
     within = 1.0 - max(f.null_fraction for f in figures)
     for ndv in others:
         within /= max(1.0, ndv)
@@ -208,22 +206,8 @@ def _equated(leaf: RelationStats, columns: ColumnSet, equal: Equal) -> tuple[flo
     # of two columns nobody knows which values they have in common, and a key of more columns has its own say
     silent = bool(others) or any(key & columns and key & ~columns for key in leaf.keys)
     once = any(key and not key & ~columns for key in leaf.keys)
-    leaf.equated[columns, equal] = known = fewest, factor, within, alone, silent, once
+    leaf.equated[columns] = known = fewest, factor, within, alone, silent, once
     return known
-
-
-def _different(leaf: RelationStats, columns: ColumnSet, equal: Equal) -> list[float]:
-    """Distinct counts of columns of a relation, ascending: those that are equal in every row are one, and have as few values as
-    any column that is equal to them."""
-    if not equal:
-        return sorted(leaf.columns[c].ndv for c in column_ids(columns))
-    least = []
-    while columns:
-        first = columns & -columns
-        members = next((each for each in equal if each & first), first)
-        least.append(min(leaf.columns[c].ndv for c in column_ids(members) if c in leaf.columns))
-        columns &= ~members
-    return sorted(least)
 
 
 def combined_leaf(leaf: RelationStats, factors: Sequence[tuple[float, ColumnSet]], equated: ColumnSet, combine: Combine) -> float:

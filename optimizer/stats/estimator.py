@@ -186,7 +186,7 @@ class Estimator(JoinEstimator):
         figures = {}
         for item in op.items:
             if isinstance(item.value, ColumnRef):
-                figures[item.id] = below.columns[item.value.id]
+                figures[item.id] = below.figures(item.value.id)
             else:
                 figures[item.id] = ColumnFigures(self._scalar_distinct(item.value, below), width=type_width(item.value.type))
         if not op.narrows:
@@ -211,7 +211,7 @@ class Estimator(JoinEstimator):
 
     def _aggregate(self, op: Aggregate, props: LogicalProps, below: RelationStats) -> RelationStats:
         rows = distinct_of(below, op.keys) if op.keys else 1.0
-        figures = {k: below.columns[k].each_once(rows if len(op.keys) == 1 else None) for k in op.keys}
+        figures = {k: below.figures(k).each_once(rows if len(op.keys) == 1 else None) for k in op.keys}
         for item in op.aggregates:
             figures[item.id] = self._aggregated(item.call, rows, below)
         stored = max(leaf.base_rows for leaf in below.leaves)  # the keys keep their domains, so base rows are those of all of it
@@ -252,7 +252,7 @@ class Estimator(JoinEstimator):
                 with_key[key.id] += groups
         figures = {}
         for key in op.keys:
-            figures[key.id] = below.columns[key.source].with_nulls(1.0 - with_key[key.id] / rows if rows else 0.0)
+            figures[key.id] = below.figures(key.source).with_nulls(1.0 - with_key[key.id] / rows if rows else 0.0)
         for item in op.aggregates:
             figures[item.id] = self._aggregated(item.call, rows, below)
         sets = float(len(op.sets))

@@ -33,9 +33,10 @@ class RegionRows:
 
     def __init__(self, leaves: Sequence[RelationStats], predicate: Predicate, combine: Combine = back_off) -> None:
         """`combine`: what becomes of several factors on one relation."""
-        self.leaves, self._combine = leaves, combine
+        self._combine = combine
+        self.leaves = leaves = [leaf.with_equals_as_one() for leaf in leaves]
         home = {column: i for i, leaf in enumerate(leaves) for column in leaf.columns}
-        first = _first_of_equals(leaves)
+        first = {column: one for leaf in leaves for column, one in leaf.equals.items()}
         equalities: list[tuple[ColumnId, ColumnId]] = []
         others: list[Scalar] = []
         for conjunct in predicate:
@@ -193,19 +194,6 @@ def _equated(conjunct: object) -> tuple[ColumnId, ColumnId] | None:
             if x is not None and y is not None:
                 return x, y
     return None
-
-
-def _first_of_equals(leaves: Sequence[RelationStats]) -> dict[ColumnId, ColumnId]:
-    """Of columns that are equal in every row of a relation the one that stands for them, a key if there is one: which of them a
-    conjunct names says nothing."""
-    first = {}
-    for leaf in leaves:
-        for members in () if leaf.props is None else leaf.props.equivalences:
-            equal = column_set(column for column in column_ids(members) if column in leaf.columns)
-            keys = next((key & equal for key in leaf.keys if key & equal and not key & (key - 1)), equal)
-            for column in column_ids(equal):
-                first[column] = (keys & -keys).bit_length() - 1
-    return first
 
 
 def _looks(

@@ -47,6 +47,9 @@ class ColumnFigures:
         return ColumnFigures(self.ndv, nulls, self.low, self.high, self.width)
 
 
+_ANY_VALUES = ColumnFigures(inf)
+
+
 class RelationStats:
     """`rows`: estimated rows, may be below 1, at most CEILING. `columns`: figures by column id.
 
@@ -56,9 +59,13 @@ class RelationStats:
     `distinct`: distinct combinations of stored columns of one table, as far as they were counted. `tree`: an expression that
     gives these rows, kept by estimators that look rows up. `props`: the relation's, where the default estimator made it.
     `equated`: what columns say where they are equated with others (`equality_class`), kept for all regions the relation is in.
+    `equals`: of columns that are equal in every row the one that stands for them, in what `with_equals_as_one` gives.
     """
 
-    __slots__ = ("base_rows", "columns", "distinct", "equated", "hides", "joined", "keys", "predicate", "props", "rows", "tree")
+    __slots__ = (
+        "_as_one", "base_rows", "columns", "distinct", "equals", "equated", "hides", "joined", "keys", "predicate", "props",
+        "rows", "tree",
+    )  # fmt: skip
 
     def __init__(
         self, rows: float, columns: dict[ColumnId, ColumnFigures], base_rows: float | None = None, keys: tuple[int, ...] = (),
@@ -70,14 +77,36 @@ class RelationStats:
         self.keys = keys
         self.joined, self.predicate, self.hides = joined, predicate, hides
         self.distinct: Mapping[ColumnSet, float] = NONE_KNOWN
-        self.equated: dict[tuple[ColumnSet, tuple[ColumnSet, ...]], Any] = {}
+        self.equated: dict[ColumnSet, Any] = {}
+        self.equals: Mapping[ColumnId, ColumnId] = {}
         self.tree: Tree | None = None
         self.props: LogicalProps | None = None
+        self._as_one: tuple[object, RelationStats] | None = None
 
     @property
     def leaves(self) -> tuple[RelationStats, ...]:
         """The relations of its region; one that is no inner join is its own only leaf."""
         return (self,) if self.joined is None else self.joined
+
+    def with_equals_as_one(self) -> RelationStats:
+        """The relation as joins see it: of columns that are equal in every row one stands for all, with the fewest values of
+        any, also in keys. So which of them a condition names says nothing."""
+        classes = () if self.props is None else self.props.equivalences
+        if not classes:
+            return self
+        if self._as_one is None or self._as_one[0] is not classes:  # those who share a relation may know more of it
+            columns, equals = dict(self.columns), dict[ColumnId, ColumnId]()
+            for members in classes:
+                there = [c for c in column_ids(members) if c in columns]
+                for c in there:
+                    columns[c], equals[c] = self.figures(c), there[0]
+            keys = dict.fromkeys(column_set(equals.get(c, c) for c in column_ids(key)) for key in self.keys)
+            smallest = tuple(key for key in keys if not any(other & ~key == 0 for other in keys if other != key))
+            one = RelationStats(self.rows, columns, self.base_rows, smallest)
+            one.distinct = {column_set(equals.get(c, c) for c in column_ids(key)): ndv for key, ndv in self.distinct.items()}
+            one.equals = equals
+            self._as_one = classes, one
+        return self._as_one[1]
 
     def ndvs(self, columns: Iterable[ColumnId]) -> list[float]:
         """Distinct counts of the columns, or of some of them together where their combinations were counted. Their product is
@@ -94,11 +123,13 @@ class RelationStats:
         """How many combinations of values columns have, of which each of these sets determines all: the least product of
         distinct counts, columns taken to be independent, each by its equal with the fewest values; at least 1, and no bound is
         the number of rows."""
-        return min(prod(max(1.0, self._values(c)) for c in column_ids(s)) for s in determining)
+        return min(prod(max(1.0, self.figures(c).ndv) for c in column_ids(s)) for s in determining)
 
-    def _values(self, column: ColumnId) -> float:
+    def figures(self, column: ColumnId) -> ColumnFigures:
+        """Those of a column, or of its equal that has the fewest values."""
         equal = 1 << column if self.props is None else self.props.equivalents(column)
-        return min((self.columns[c].ndv for c in column_ids(equal) if c in self.columns), default=inf)
+        there = (self.columns[c] for c in column_ids(equal) if c in self.columns)
+        return min(there, key=lambda figures: figures.ndv, default=_ANY_VALUES)
 
     def width(self, columns: ColumnSet) -> float:
         """Bytes of one row of the given columns (a bitset)."""
