@@ -11,7 +11,7 @@ cheap besides is tried on all rows first.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
@@ -114,6 +114,8 @@ def _compile(scalar: Scalar) -> Evaluator:
             return _compile_and_or(scalar)
         case Call(function="coalesce"):
             return _compile_coalesce(scalar)
+        case Call(function="concat"):
+            return _compile_call(Call("concat", tuple(_joined_texts(scalar))[::-1], scalar.type))
         case Call() if is_tree(scalar):
             return compile_tree(scalar, _compile, lambda: _compile_call(scalar))
         case Call():
@@ -125,6 +127,14 @@ def _compile(scalar: Scalar) -> Evaluator:
         case InList():
             return _compile_in_list(scalar)
     raise AssertionError(f"{scalar.__class__.__name__} has no value in a single row")
+
+
+def _joined_texts(scalar: Scalar) -> Iterator[Scalar]:
+    """What a chain of || joins. At once: two by two, each text would be written again for all of those behind it."""
+    while isinstance(scalar, Call) and scalar.function == "concat":
+        scalar, last = scalar.args
+        yield last
+    yield scalar
 
 
 def _typed(evaluate: Evaluator, type: DataType) -> Evaluator:

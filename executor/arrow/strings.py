@@ -41,8 +41,8 @@ def length(text: Value) -> Value:
     return pc.cast(pc.utf8_length(text), _INT64)
 
 
-def concat(a: Value, b: Value) -> Value:
-    return pc.binary_join_element_wise(a, b, "", null_handling="emit_null")
+def concat(*texts: Value) -> Value:
+    return pc.binary_join_element_wise(*texts, "", null_handling="emit_null")
 
 
 def _substring(text: pa.Array, start: int, count: int | None = None) -> pa.Array:

@@ -42,7 +42,7 @@ class Source:
         self.sql, self._tokens, self.differences = sql, tokens, False
         self._now: datetime | None = None
         lower = sql.lower()
-        self.unnests = "unnest" in lower or "explode" in lower
+        self.unnests = any(word in lower for word in ("unnest", "explode", "split", "to_array"))
         self._at: dict[int, int] = {}  # token number by where it starts; made for the first message
 
     @property

@@ -90,6 +90,11 @@ def quantified(binder: ExpressionBinder, function: str, left: Any, right: Any) -
     word = "ANY" if isinstance(right, exp.Any) else "ALL"
     binder.source.only(right, "this")
     query = bare(right.this)
+    if isinstance(query, exp.Array) and query.expressions and function == ("=" if word == "ANY" else "<>"):
+        found = binder.bind(exp.In(this=left, expressions=query.expressions))
+        return found if word == "ANY" else negated(found)
+    if isinstance(query, exp.Split):
+        query = exp.Select(expressions=[exp.Explode(this=query)])
     if not is_query(query):
         raise binder.source.unsupported(f"{word} of a list", right, f"write {word} (SELECT ...), or IN (...)")
     if function not in NEGATED:

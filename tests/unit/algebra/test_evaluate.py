@@ -11,6 +11,7 @@ from random import Random
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from executor.arrow.decimals import to_double
@@ -163,6 +164,15 @@ def test_comparisons(type: pa.DataType, values: list) -> None:
 def _two_zeros(row: tuple) -> bool:
     """Which of 0.0 and -0.0 is the greatest is nobody's business."""
     return row[0] == row[1] == 0
+
+
+def test_texts_are_joined_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two by two, a text would be written again for each of those behind it."""
+    joined, kernel, concat = [], pc.binary_join_element_wise, call("concat", STR)
+    monkeypatch.setattr(pc, "binary_join_element_wise", lambda *args, **how: joined.append(len(args)) or kernel(*args, **how))
+    texts = (STR, ["", "é", "ab", None])
+    check_compiled(lambda a, b, c: concat(concat(concat(a, Literal("-", STR)), b), c), texts, texts, texts)
+    assert set(joined) == {5}  # a, -, b, c and the separator
 
 
 def test_three_valued_logic() -> None:
