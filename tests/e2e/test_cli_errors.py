@@ -107,8 +107,9 @@ def test_a_bug_without_a_query_leaves_a_case_too(planscope, tmp_path, monkeypatc
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path / "home"))
     monkeypatch.setattr("experiments.rule_list.describe_rules", broken)
     done = planscope("rules")
-    assert done.code == 1 and "ZeroDivisionError: boom" in done.err
+    assert done.code == 1 and "ZeroDivisionError: boom" in done.err and "the same command on the same data replays it" in done.err
     (case,) = (tmp_path / "home" / "cases").iterdir()
+    assert "has the command that ran into it" in planscope("replay", str(case)).err
     kept = json.loads(case.read_text())
     assert kept["command"] == "planscope rules" and "Traceback" in kept["traceback"][0]
 

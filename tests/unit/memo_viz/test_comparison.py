@@ -16,6 +16,7 @@ from memo_viz.names import group_names
 from memo_viz.page_style import PAGE_STYLE
 from memo_viz.plan_graph import winner_boxes
 from memo_viz.text import clean_lines
+from optimizer.algebra.printing import number
 from optimizer.catalog.table import Catalog
 from optimizer.sql.bind import bind
 from optimizer.trace.replay import Replay
@@ -108,9 +109,11 @@ def test_what_differs_is_said(searches: tuple[Events, Events]) -> None:
     parting = found.parting
     assert parting is not None and searches[0][parting.event] != searches[1][parting.event] and parting.a != parting.b
     assert all(searches[0][i]["kind"] == searches[1][i]["kind"] for i in range(1, parting.event))
-    for width in (60, 100):
+    costs = [f"  {number(w.cost_b)}" for w in found.winners if w.cost_b is not None]
+    for width in (40, 60, 100):
         text = comparison_text(found, width)
         assert max(map(len, text.splitlines())) <= width
+        assert costs and all(any(line.endswith(cost) for line in text.splitlines()) for cost in costs)
     assert "ms" not in {*text.split()} and "disable = (none) | join_to_hash_join" in text
     value = json.loads(json.dumps(comparison_json(found), allow_nan=False))
     assert value["same_plan"] is False and value["parting"]["event"] == parting.event

@@ -115,7 +115,9 @@ def test_changes_are_marked_in_an_overview_too(q5: Events) -> None:
 
 def test_groups_are_found_by_name(q5: Events) -> None:
     state = Replay(q5).final()
-    assert find_group(state, "G3") == find_group(state, "3") == find_group(state, "supplier") == 3
+    assert (
+        find_group(state, "G3") == find_group(state, "3") == find_group(state, "supplier") == find_group(state, "{supplier}") == 3
+    )
     assert find_group(state, "{region, nation}") == find_group(state, "{nation,region}")
     with pytest.raises(PlanscopeError, match='no group is called "nosuch"; groups are customer, orders'):
         find_group(state, "nosuch")
