@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, pairwise
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -27,7 +27,7 @@ def test_the_same_is_told_less_and_less_often(monkeypatch: pytest.MonkeyPatch) -
     nothing = lambda *_: None  # noqa: E731
     context = SimpleNamespace(setJobDescription=nothing, addJobTag=nothing, cancelJobsWithTag=nothing)
     waiting.waited(cast(Any, _Session(context)), lambda: enough.wait(), "counting", say)
-    gaps = [later - earlier for earlier, later in zip(told, told[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(told)]
     assert gaps[0] < gaps[1] < gaps[2]
 
 
