@@ -7,7 +7,7 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,6 +71,13 @@ def resolve_sql(text: str) -> str:
     if not sql.strip():
         raise SqlError("there is no SQL to run: it is empty", hint="give SQL text, @file.sql, - or a name such as tpch/q05")
     return sql
+
+
+def check_queries(named: Iterable[str]) -> None:
+    """Raises SqlError for a name of no built-in query or file, before anything is measured."""
+    for text in named:
+        if text != "-":  # which can be read once
+            resolve_sql(text)
 
 
 def named_sql(text: str) -> str:

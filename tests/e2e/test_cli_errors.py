@@ -68,6 +68,11 @@ def test_ragged_csv_names_file_and_line(planscope, tmp_path):
     assert done.code == 2 and "t.csv" in done.err and "3" in done.err
 
 
+def test_names_with_line_breaks_stay_on_their_line(planscope, tmp_path):
+    (tmp_path / "t.csv").write_text('"a\nb",c\n1,2\n')
+    assert planscope("run", "select x from t", "-d", str(tmp_path)).err.endswith("t has a\\nb, c\n")
+
+
 def test_a_failed_run_leaves_the_old_file(planscope, shop, tmp_path):
     target = tmp_path / "out.csv"
     target.write_text("old")
