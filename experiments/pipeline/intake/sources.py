@@ -80,7 +80,8 @@ def find_sources(sources: Sequence[Path], format: str | None, table: str | None)
                 continue
             files = _files(entry, format, skipped)
             if source in skipped:
-                raise PipelineError(f"{source}: what kind of file is this? say --format, one of {', '.join(ENDINGS)}")
+                kinds = f"{', '.join(ENDINGS)}, or another of Spark's, such as avro"
+                raise PipelineError(f"{source}: what kind of file is this? say --format, one of {kinds}")
             name = table or table_name(entry)
             twin = next((other for other in tables if other.lower() == name.lower()), None)
             if files and twin and not table:
