@@ -14,6 +14,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 import click
 
@@ -164,9 +165,17 @@ def _internal(error: BaseException, arguments: list[str], facts: dict[str, objec
         text = f"{type(error).__name__}: {shorten(text, 500)}"
     return _fail(
         f"planscope has a bug{', or what a plug-in gives it is wrong (' + ', '.join(plugins) + ')' if plugins else ''}: "
-        f"{text}\n" + (f"what is needed to replay it is in {case}" if case else "the replay case could not be written anywhere"),
+        f"{text}\n" + _kept(case),
         1,
     )
+
+
+def _kept(case: Path | None) -> str:
+    if case is None:
+        return "what is needed to find it could not be written anywhere"
+    if case.suffix == ".zip":
+        return f"what is needed to replay it is in {case}"
+    return f"the command, what it was given and where it ended are in {case}; the same command on the same data replays it"
 
 
 def _quietly(show: Callable[[], None]) -> None:

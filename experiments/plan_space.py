@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from experiments.same_rows import difference
 from experiments.timing import timed
+from memo_viz.text import shorten
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
-from optimizer.algebra.columns import column_set
+from optimizer.algebra.columns import Columns, column_set
 from optimizer.algebra.logical import Limit, Window
 from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode, prune_columns
@@ -137,6 +138,19 @@ def plan_line(plan: PlanNode) -> str:
         else:
             made[id(node)] = node.op.name
     return made[id(plan)]
+
+
+def what_differs(plan: PlanNode, alike: Sequence[PlanNode], columns: Columns) -> str:
+    """Where `plan` is not as others of plans with the same operators: what such operators do, or in which order or grouping their
+    rows come; "" where all are one plan."""
+    found: dict[str, None] = {}
+    for nodes in zip(*(each.walk() for each in (plan, *alike)), strict=True):
+        does = [node.op.describe(columns.label) for node in nodes]
+        delivers = [node.alternative.delivered.show(columns.label) for node in nodes]
+        for texts in (does, delivers):
+            if len(set(texts)) > 1:
+                found[f"{nodes[0].op.name}: {shorten(texts[0], 80)}"] = None
+    return ", ".join(found)
 
 
 def plan_key(plan: PlanNode) -> tuple[str, ...]:

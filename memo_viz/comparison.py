@@ -26,6 +26,7 @@ from optimizer.trace.replay import Replay
 from optimizer.trace.state import BestState, MemoState, MExprState
 
 Events = Sequence[dict[str, Any]]
+_Line = str | tuple[str, str]  # one that is cut at its end, or a text that is, and figures after it
 _ROUNDING = 1e-9  # relative; costs that differ by less are sums of the same figures in another order
 SHOWN = 12  # entries of a list that the text shows
 FEW = 4  # groups with other expressions of which the text shows the expressions, too
@@ -122,10 +123,18 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
 
 def comparison_text(comparison: Comparison, width: int = 100) -> str:
     """A screen or two; a line takes at most `width` characters."""
-    parts = [_head(comparison), _plan_text(comparison), _winners_text(comparison), _groups_text(comparison)]
-    parts.append(_counts_text(comparison))
-    shown = ["\n".join(shorten(clean(line), width) for line in part) for part in parts]
+    texts = _head, _plan_text, _winners_text, _groups_text, _counts_text
+    parts: list[Sequence[_Line]] = [text(comparison) for text in texts]
+    shown = [
+        "\n".join(_fitted(*line, width) if isinstance(line, tuple) else shorten(clean(line), width) for line in part)
+        for part in parts
+    ]
     return "\n\n".join([*shown, "\n".join(line for part in _parting_text(comparison) for line in wrap(clean(part), width, 6))])
+
+
+def _fitted(text: str, figures: str, width: int) -> str:
+    """A line that ends in figures, which stay whole."""
+    return shorten(clean(text), max(1, width - len(figures))) + figures
 
 
 def shown_counts(comparison: Comparison) -> tuple[list[tuple[str, str, int, int]], int]:
@@ -299,23 +308,23 @@ def _plan_text(comparison: Comparison) -> list[str]:
     return [title, *(f"{sign} {line}" for sign, line in comparison.plan)]
 
 
-def _winners_text(comparison: Comparison) -> list[str]:
+def _winners_text(comparison: Comparison) -> list[_Line]:
     if not comparison.winners:
         return ["winners  goals that both have planned have the same best operators over the same inputs"]
     count = len(comparison.winners)
-    lines = [f"winners  {many(count, 'goal')} with another best plan (★ in a chosen plan)"]
+    lines: list[_Line] = [f"winners  {many(count, 'goal')} with another best plan (★ in a chosen plan)"]
     for winner in comparison.winners[:SHOWN]:
         goal = winner.group + ("" if winner.traits == "any" else f"  {winner.traits}")
         lines.append(f"{'★' if winner.chosen else ' '} {goal}")
-        lines.append(f"    - {winner.a or 'no plan'}  {'' if winner.cost_a is None else number(winner.cost_a)}".rstrip())
-        lines.append(f"    + {winner.b or 'no plan'}  {'' if winner.cost_b is None else number(winner.cost_b)}".rstrip())
+        for sign, plan, cost in (("-", winner.a, winner.cost_a), ("+", winner.b, winner.cost_b)):
+            lines.append((f"    {sign} {plan or 'no plan'}", "" if cost is None else f"  {number(cost)}"))
     return lines + _more(len(comparison.winners))
 
 
-def _groups_text(comparison: Comparison) -> list[str]:
+def _groups_text(comparison: Comparison) -> list[_Line]:
     only = len(comparison.only_a), len(comparison.only_b)
     changed = comparison.expressions
-    lines = [f"groups  {comparison.groups:,} in both, {only[0]:,} only in a, {only[1]:,} only in b"]
+    lines: list[_Line] = [f"groups  {comparison.groups:,} in both, {only[0]:,} only in a, {only[1]:,} only in b"]
     lines += [f"- {name}" for name in comparison.only_a[:SHOWN]] + _more(only[0])
     lines += [f"+ {name}" for name in comparison.only_b[:SHOWN]] + _more(only[1])
     if changed:
@@ -324,23 +333,23 @@ def _groups_text(comparison: Comparison) -> list[str]:
     for change in changed[:SHOWN]:
         both = (("-", change.lost), ("+", change.gained))
         counts = ", ".join(f"{sign}{len(texts)}" for sign, texts in both if texts)
-        lines.append(f"  {change.group}  {counts}")
+        lines.append((f"  {change.group}", f"  {counts}"))
         if len(changed) <= FEW:
             for sign, texts in both:
                 lines += [f"    {sign} {text}" for text in texts[:SHOWN]] + _more(len(texts))
     return lines + _more(len(changed))
 
 
-def _counts_text(comparison: Comparison) -> list[str]:
+def _counts_text(comparison: Comparison) -> list[_Line]:
     differ, same = shown_counts(comparison)
-    lines = [f"counts  {len(differ)} differ, {same} are the same"]
+    lines: list[_Line] = [f"counts  {len(differ)} differ, {same} are the same"]
     wide = max((len(name) for _, name, _, _ in differ), default=0)
     section = ""
     for where, name, x, y in differ:
         if where != section:
             lines.append(f"  {where}")
             section = where
-        lines.append(f"    {name:<{wide}}  {x:>9,}  {y:>9,}")
+        lines.append((f"    {name:<{wide}}", f"  {x:>9,}  {y:>9,}"))
     return lines
 
 

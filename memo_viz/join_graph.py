@@ -21,7 +21,7 @@ import networkx as nx
 from memo_viz.graph import JOINS, joined_relations
 from memo_viz.names import ColumnNames, canonical_group, column_names, group_names
 from memo_viz.style import FONT, attribute, drawing, heading, tip
-from memo_viz.text import label_text, shorten, wrap
+from memo_viz.text import label_text, without_middle, wrap
 from optimizer.algebra.printing import number
 from optimizer.errors import many
 from optimizer.trace.state import MemoState, MExprState
@@ -105,7 +105,7 @@ def _width(graph: nx.DiGraph, node: str) -> float:
 
 
 def _relation(data: Mapping[str, Any]) -> str:
-    lines = [f"<B>{label_text(shorten(data['name'], 40))}</B>&#160;"]
+    lines = [f"<B>{label_text(without_middle(data['name'], 40))}</B>&#160;"]
     if data["detail"] and data["detail"] != data["name"]:
         lines += [label_text(line) for line in wrap(data["detail"], 34, 2)]
     lines.append(f'<FONT COLOR="#55616d">{many(number(data["rows"]), "row")}</FONT>')

@@ -1,13 +1,15 @@
 """Groups of two memos that compute the same, found by what is in them and not by their numbers.
 
 Two groups match when an expression of one is an expression of the other: the same operator and payload over inputs that match.
-Sets of relations, and regions of joins, match when their relations do, whatever was expanded in them. Payloads are compared
+Sets of relations, regions of joins, and inner joins of what no other group joins match when their relations do, whatever was
+expanded in them. Payloads are compared
 with the ids of columns first and without them then, since another setting may have numbered columns otherwise.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 
@@ -43,6 +45,7 @@ class _Side:
         self.state = state
         self.groups = [id for id, group in state.groups.items() if group.merged_into is None]
         self.leaves = joined_relations(state)
+        self.shared = Counter(self.leaves.values())
 
     def signatures(self, id: int, inputs: Mapping[int, int], exact: bool) -> Iterator[Hashable]:
         """What the group computes, in groups of `b`; what reads a group without a match says nothing."""
@@ -52,7 +55,12 @@ class _Side:
             below = [inputs.get(canonical_group(self.state, i)) for i in mexpr.inputs]
             if None not in below:
                 yield mexpr.op, payload(mexpr.detail, exact), tuple(below)
-        if group.relations is not None or (first is not None and first.op in REGIONS):
+        inner = first is not None and first.op == "join" and first.detail.startswith(("inner", "cross"))
+        if (
+            group.relations is not None
+            or (first is not None and first.op in REGIONS)
+            or (inner and self.shared[self.leaves[id]] == 1)
+        ):
             leaves = [inputs.get(leaf) for leaf in self.leaves[id]]
             if None not in leaves:
                 yield frozenset(leaves)

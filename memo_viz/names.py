@@ -43,6 +43,12 @@ def group_names(state: MemoState) -> dict[int, str]:
     return {id: names[home] if shared[names[home]] == 1 else f"{names[home]} ({_number(home)})" for id, home in homes.items()}
 
 
+def members(name: str) -> frozenset[str]:
+    """What a name says it joins: {b, a} is {a, b}, and {a} is a."""
+    name = name.strip()
+    return frozenset(map(str.strip, name[1:-1].split(",") if name.startswith("{") and name.endswith("}") else [name]))
+
+
 def _number(id: int) -> str:
     return f"G{id}" if id >= 0 else f"goal {set_id(id)}"
 

@@ -18,7 +18,7 @@ from memo_viz.export import finite_json
 from memo_viz.graph import memo_graph
 from memo_viz.growth import growth_svg
 from memo_viz.join_graph import join_graphs, joins_dot
-from memo_viz.names import canonical_group, group_names
+from memo_viz.names import canonical_group, group_names, members
 from memo_viz.overview import overview_dot
 from memo_viz.plan_graph import boxes_dot, boxes_json, winner_boxes
 from memo_viz.rewrite_steps import SUBQUERIES, rewrite_steps, steps_dot
@@ -136,9 +136,8 @@ def find_group(state: MemoState, text: str) -> int:
     digits = text[1:] if text[:1] in "Gg" else text
     if digits.isdecimal() and digits.isascii():
         return int(digits)
-    wanted = _as_set(text)
-    names = group_names(state)
-    same = (id for id, name in names.items() if name == text or (wanted is not None and _as_set(name) == wanted))
+    wanted, names = members(text), group_names(state)
+    same = (id for id, name in names.items() if members(name) == wanted)
     found = sorted({canonical_group(state, id) for id in same})
     if len(found) == 1:
         return found[0]
@@ -152,8 +151,3 @@ def find_group(state: MemoState, text: str) -> int:
 def graph_json(graph: nx.DiGraph) -> Any:
     """Nodes and edges as networkx writes them (`networkx.node_link_graph` reads them); infinite figures are null."""
     return finite_json(nx.node_link_data(graph, edges="edges"))
-
-
-def _as_set(text: str) -> frozenset[str] | None:
-    inner = text.strip()
-    return frozenset(part.strip() for part in inner[1:-1].split(",")) if inner.startswith("{") and inner.endswith("}") else None

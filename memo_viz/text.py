@@ -41,6 +41,11 @@ def shorten(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
+def without_middle(name: str, length: int) -> str:
+    """At most `length` characters of a name: long names that are alike differ at their ends as often as not."""
+    return name if len(name) <= length else f"{name[: length - length // 3 - 1]}…{name[-(length // 3) :]}"
+
+
 def label_text(text: str) -> str:
     """`text` for a graphviz HTML-like label or one of its attributes: entities escaped, backslashes taken literally."""
     return html.escape(clean(text), quote=True).replace("\\", "\\\\")

@@ -39,6 +39,9 @@ class Places:
         """
         header = self._found.get((table, number, ""))
         first = self._found.get((table, number, key))
+        if first is None and header is None and "." in table:  # an inline table: the value of a key
+            outer, _, name = table.rpartition(".")
+            return self.line(outer, name, key or element)
         if first is None or not key or element is None:
             return first or header
         for at, line in enumerate(self._lines[first - 1 :], first):

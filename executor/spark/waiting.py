@@ -42,19 +42,20 @@ def waited(
         return action()
 
     future, began = in_thread(job), monotonic()
-    said = began
+    said, told, pause = began, "", _SAY_SECONDS
     try:
         while not wait([future], timeout=_POLL_SECONDS).done:
             if go_on is not None:
                 go_on()
-            if monotonic() - said >= _SAY_SECONDS:
+            if monotonic() - said >= pause:
                 missed = 0 if answers(spark) else missed + 1
                 if missed == _UNANSWERED:
                     raise ConnectionError("the Spark Connect server does not answer any more")
                 done = f"for {monotonic() - began:.0f} s" if remote else _tasks_done(spark)  # a server does not say
                 if done:
+                    pause = 2 * pause if done == told else _SAY_SECONDS  # the same is not told over and over
                     say(f"{what}: {done}")
-                    said = monotonic()
+                    said, told = monotonic(), done
         return future.result()
     finally:
         cancel = partial(spark.interruptTag if remote else spark.sparkContext.cancelJobsWithTag, tag)

@@ -66,22 +66,20 @@ def items(options: Options) -> list[Item]:
     for name in others:
         if name not in NAMES[1:]:
             raise SqlError(f'there is no engine "{name}" to compare with', hint=f"choose one of {', '.join(NAMES[1:])}")
-    if open_data(data).statistics_only:
-        raise SqlError(f"the dataset {data} has statistics only: nothing can be run on it")
     workload = f"{data.partition(':')[0]}/q"
     queries = [each for query in options.queries for each in (OPERATORS if query == "operators" else (query,))]
     queries = queries or [query.name for query in built_in_queries() if query.name.startswith(workload)]
     if not queries:
         raise SqlError(f"there are no built-in queries about {data}", hint="name some, or give SQL")
+    texts = {query: OPERATORS.get(query) or resolve_sql(query) for query in queries}
+    if open_data(data).statistics_only:  # made, if need be, once the rest is right
+        raise SqlError(f"the dataset {data} has statistics only: nothing can be run on it")
     common = {
         "data": data, "engines": [name for name in (NAMES[0], *others) if installed(name)],
         "threads": options.own.get("threads") or os.cpu_count() or 1,
         "rounds": options.own.get("rounds") or (1 if options.quick else ROUNDS),
     }  # fmt: skip
-    return [
-        {"query": query, "sql": OPERATORS.get(query) or resolve_sql(query), "pairs": options.pairs_for(query), **common}
-        for query in queries
-    ]
+    return [{"query": query, "sql": sql, "pairs": options.pairs_for(query), **common} for query, sql in texts.items()]
 
 
 def measure(item: Item) -> list[Row]:

@@ -44,7 +44,7 @@ from experiments.same_rows import difference
 from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.timing import run, timed
 from experiments.workloads.data import open_data
-from experiments.workloads.queries import default_data, resolve_sql
+from experiments.workloads.queries import check_queries, default_data, resolve_sql
 from optimizer.errors import InternalError
 from optimizer.explanation.changed import Rows
 from optimizer.explanation.diagram import axis, plan_line
@@ -77,6 +77,7 @@ def items(options: Options) -> list[Item]:
     data = options.data or ("tpch:0.01" if options.quick else "tpch:0.1")
     named = options.queries or (QUERIES[:2] if options.quick else (*QUERIES, *JOB))
     found: list[Item] = []
+    check_queries(named)
     for query in named:
         own = default_data(query) or data
         shared = {"query": query, "data": own, "pairs": options.pairs_for(query)}

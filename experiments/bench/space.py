@@ -34,7 +34,7 @@ from experiments.rank_correlation import spearman, weighted_correlation
 from experiments.sub_plans import SubPlans
 from experiments.timing import run, timed
 from experiments.workloads.data import open_data
-from experiments.workloads.queries import default_data, resolve_sql
+from experiments.workloads.queries import check_queries, default_data, resolve_sql
 from optimizer.algebra.plan import PlanNode
 from optimizer.engines.arrow import COST_MODELS, cost_model
 from optimizer.errors import Unsupported
@@ -64,6 +64,7 @@ def items(options: Options) -> list[Item]:
     named = options.queries or (("tpch/q03", "tpch/q05", "tpch/q10") if options.quick else QUERIES)
     sizes = {"plans": 100, "orders": 10, "runs": 4} if options.quick else {"plans": 1000, "orders": 100, "runs": 10}
     found: list[Item] = []
+    check_queries(named)
     for query in named:
         own = default_data(query) or data
         may_run = "run" in options.modes and not open_data(own).statistics_only

@@ -241,6 +241,8 @@ def read_bundle(path: Path) -> Bundle:
         with opened, zipfile.ZipFile(opened) as file:
             members = _members(file, damaged)
     except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, ValueError):
+        if path.suffix == ".json":
+            raise damaged("a case of a bug that is JSON has the command that ran into it, to be run again") from None
         raise damaged("it is not a zip file, or it is cut short or damaged") from None
     try:
         head = json.loads(members["bundle.json"])

@@ -86,7 +86,8 @@ def command(
         note = "\n\n" + _priced(found.system, own.cost, explanation.query.cost)
     names = [s.name for s in explanation.query.stages]
     if stage not in (*names, "memo", "plan", "all"):
-        raise click.UsageError(f'this query has no stage "{stage}"; its stages are {", ".join([*names, "memo", "plan", "all"])}')
+        why = "has nothing to show of" if stage in explanation.query.ms else "has no"
+        raise click.UsageError(f'this query {why} stage "{stage}"; its stages are {", ".join([*names, "memo", "plan", "all"])}')
     if format == "json":
         from experiments.commands.stage_text import stage_json
 

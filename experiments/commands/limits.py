@@ -23,7 +23,8 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Progress:
-    """One line on a terminal that says how far a query is: rows read of those to read, and the operator at work."""
+    """One line on a terminal that says how far something is; called with a query's watch: rows read of those to read, and the
+    operator at work."""
 
     def __init__(self, quiet: bool) -> None:
         self._on = not quiet and sys.stderr.isatty()
@@ -31,13 +32,16 @@ class Progress:
         self._line = False
 
     def __call__(self, watch: Watch) -> None:
+        read, every = watch.rows_read, watch.rows_to_read
+        share = f"{100 * read / every:3.0f} % of {every:,} rows read" if every else "reading"
+        self.say(f"{share}; {watch.operator}")
+
+    def say(self, text: str) -> None:
         now = monotonic()
         if not self._on or now - self._started < _FIRST_S or now - self._said < _EVERY_S:
             return
-        read, every = watch.rows_read, watch.rows_to_read
-        share = f"{100 * read / every:3.0f} % of {every:,} rows read" if every else "reading"
         self._said, self._line = now, True
-        sys.stderr.write(f"\r\x1b[K{now - self._started:.0f} s, {share}; {watch.operator}")
+        sys.stderr.write(f"\r\x1b[K{now - self._started:.0f} s, {text}")
         sys.stderr.flush()
 
     def close(self) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from experiments.commands.inputs import Inputs, query_inputs
+from experiments.commands.limits import Progress
 from experiments.commands.output import format_of, say, table_text, text_width, write_json
 from optimizer.errors import many
 
@@ -58,7 +60,12 @@ def command(
     from optimizer.plan_space.of_search import full_space, searched_space
 
     query = session.optimize(sql)
-    space = searched_space(query.engine) if searched else full_space(query.engine)
+    with closing(Progress(inputs.quiet)) as told:  # of many joins the space takes a minute
+        space = (
+            searched_space(query.engine)
+            if searched
+            else full_space(query.engine, lambda goals: told.say(f"{many(goals, 'goal')} of the space"))
+        )
     if rank is not None and rank >= space.count:
         from optimizer.plan_space.plan_space import show_count
 
@@ -139,7 +146,7 @@ def _ranks(
 
 
 def _plans(query: OptimizedQuery, space: PlanSpace, ranks: list[tuple[str, int]], shown: int | None) -> list[dict[str, Any]]:
-    from experiments.plan_space import plan_line, ready
+    from experiments.plan_space import plan_line, ready, what_differs
     from memo_viz.explain import finite, plan_json
 
     found: list[dict[str, Any]] = []
@@ -150,6 +157,10 @@ def _plans(query: OptimizedQuery, space: PlanSpace, ranks: list[tuple[str, int]]
         if why == "rank":
             facts["plan"] = plan_json(node, query.columns)
         found.append({**facts, "node": node})
+    for plan in found:
+        alike = [other["node"] for other in found if other["operators"] == plan["operators"]]
+        if told := what_differs(plan["node"], alike, query.columns):
+            plan["differs"] = told
     return found
 
 
@@ -252,7 +263,8 @@ def _plans_text(plans: list[dict[str, Any]]) -> str:
         figures: tuple[str, ...] = (_rank(plan["rank"]), "∞" if plan["cost"] is None else number(plan["cost"]), ratio)
         if ran:
             figures += (f"{plan['ms']:,.1f}", f"{plan['rows']:,}", plan["result"])
-        rows.append((*figures, shorten(clean(plan["operators"]), 400)))
+        differs = f"; {plan['differs']}" if "differs" in plan else ""
+        rows.append((*figures, shorten(clean(plan["operators"]), 400) + clean(differs)))
     if not rows:
         return "no plan is that cheap"
     cut = any(plan["rank"] >= LONG_RANK for plan in plans)

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from experiments.commands.inputs import plugin_option, progress
+from experiments.commands.inputs import plugin_option, progress, say_warnings
 from optimizer.errors import many
 
 
@@ -22,12 +22,13 @@ from optimizer.errors import many
 def command(file: Path, test: str, output: str | None, quiet: bool, plugins: tuple[str, ...]) -> None:
     """Leave out relations, conjuncts and outputs of a bundle's query as long as a command succeeds on what is left.
 
-    The command is run without a shell; {} in it stands for the bundle's file, which is put behind it otherwise.
+    The command is run without a shell; {} in it stands for the bundle's file, which is put behind it otherwise. One that
+    succeeds for an empty file as well is warned of: it may not read the file.
 
     \b
     planscope shrink case.zip --while './still_wrong.sh {}'
     """
-    from experiments.bundles.bundle import Bundle, bundle_bytes, read_bundle, write_bundle
+    from experiments.bundles.bundle import bundle_bytes, read_bundle, write_bundle
     from experiments.bundles.shrink import shrink
     from optimizer.errors import SettingsError
 
@@ -41,8 +42,8 @@ def command(file: Path, test: str, output: str | None, quiet: bool, plugins: tup
     with TemporaryDirectory(prefix="planscope-") as folder:
         path = Path(folder) / "case.zip"
 
-        def holds(candidate: Bundle) -> bool:
-            path.write_bytes(bundle_bytes(candidate))
+        def succeeds(content: bytes) -> bool:
+            path.write_bytes(content)
             given = [word.replace("{}", str(path)) for word in words]
             given = given if given != words else [*words, str(path)]
             try:
@@ -50,7 +51,9 @@ def command(file: Path, test: str, output: str | None, quiet: bool, plugins: tup
             except OSError as error:
                 raise SettingsError(f"cannot run {words[0]}: {error.strerror}") from None
 
-        small = shrink(bundle, holds, plugins, progress(quiet))
+        if succeeds(b""):
+            say_warnings(["the command succeeds for an empty file as well: does it read the file?"], quiet)
+        small = shrink(bundle, lambda candidate: succeeds(bundle_bytes(candidate)), plugins, progress(quiet))
     target = output or str(file.with_suffix(".small.zip"))
     write_bundle(small, target)
     if not quiet:

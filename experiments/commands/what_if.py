@@ -86,7 +86,9 @@ def read_set(text: str) -> frozenset[str]:
 
 
 def _rows(text: str) -> tuple[frozenset[str], float]:
-    names, _, value = text.rpartition("=")
+    names, equals, value = text.rpartition("=")
+    if not equals:
+        raise click.UsageError(f'"{text}" says no number of rows: write {{a,b}}=1e6')
     return read_set(names), _number(value, text, 0.0)
 
 

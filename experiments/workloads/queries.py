@@ -7,7 +7,7 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,11 +64,20 @@ def resolve_sql(text: str) -> str:
         sql = _built_in(text)
     elif os.path.isfile(text):
         raise _no_sql(text)
+    elif re.fullmatch(r"(?!(select|with|values|from)$)[A-Za-z_][\w-]*", text, re.IGNORECASE):
+        sql = _built_in(text)  # one word is no SQL: say what there is
     else:  # an argument of a command; what the locale does not know of it are surrogates
         sql = text if text.isprintable() or not re.search("[\udc80-\udcff]", text) else _decode(os.fsencode(text), "the query")
     if not sql.strip():
         raise SqlError("there is no SQL to run: it is empty", hint="give SQL text, @file.sql, - or a name such as tpch/q05")
     return sql
+
+
+def check_queries(named: Iterable[str]) -> None:
+    """Raises SqlError for a name of no built-in query or file, before anything is measured."""
+    for text in named:
+        if text != "-":  # which can be read once
+            resolve_sql(text)
 
 
 def named_sql(text: str) -> str:

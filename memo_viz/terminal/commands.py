@@ -11,13 +11,14 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from memo_viz.names import canonical_group
+from memo_viz.names import canonical_group, members
 from memo_viz.terminal.views import Views
 from memo_viz.text import clean
 from memo_viz.words import Names, references, sentence
 from optimizer.errors import PlanscopeError, did_you_mean, many
 from optimizer.trace.conditions import FUNCTIONS, NAMES
 from optimizer.trace.replay import Replay
+from optimizer.trace.vocabulary import vocabulary
 from optimizer.trace.walk import KINDS, Stop, Walk
 
 _MANY = 20  # events of an expression that `why` tells
@@ -82,10 +83,11 @@ class Stepper:
         verb = VERBS.get(ALIASES.get(word, word))
         if verb is not None:
             return verb.run(self, rest.strip())
-        if word in KINDS or word == "best":
+        if word in KINDS or word == "best" or line.strip() in vocabulary().kinds:
             return self._until(line)
-        near = did_you_mean(word, [*VERBS, *KINDS, "best"], "help lists them")
-        raise PlanscopeError(f'there is no command "{clean(word)}"; {near}')
+        raise PlanscopeError(
+            f'there is no command "{clean(word)}"; {did_you_mean(word, [*VERBS, *KINDS, "best"], "help lists them")}'
+        )
 
     def completions(self, begun: str) -> list[str]:
         """What the last word of a command may go on as."""
@@ -286,6 +288,8 @@ class Stepper:
         if rest and ALIASES.get(rest, rest) in VERBS:
             verb = VERBS[ALIASES.get(rest, rest)]
             return f"  {verb.usage}\n" + "\n".join(self._views().wrapped(verb.help, "    "))
+        if rest:
+            raise PlanscopeError(f'there is no command "{clean(rest)}"; {did_you_mean(rest, VERBS, "help lists them")}')
         width = max(len(verb.usage) for verb in VERBS.values())
         lines = [f"  {verb.usage:<{width}}  {verb.help.partition('. ')[0].rstrip('.')}" for verb in VERBS.values()]
         short = ", ".join(f"{short} {long}" for short, long in ALIASES.items())
@@ -342,7 +346,7 @@ class Stepper:
     def _group_number(self, text: str) -> int:
         """G7, 7, or the name of a group."""
         groups, names = self.replay.state.groups, self._names()
-        named = [id for id in groups if _parts(names.group(id)) == _parts(text)]
+        named = [id for id in groups if members(names.group(id)) == members(text)]
         id = named[0] if named else _known(text, "group", "G", groups)
         return canonical_group(self.replay.state, id)
 
@@ -352,13 +356,10 @@ def _count(text: str, verb: str, default: int = 1) -> int:
         return default
     digits = text.replace(",", "")
     if not digits.isdecimal() or len(digits) > 12:
-        raise PlanscopeError(f'{verb} takes a number, not "{clean(text)}"')
+        other = {"step": "back", "back": "step"}.get(verb)
+        back = f": {other} {digits[1:]} goes the other way" if other and re.fullmatch(r"-\d+", digits) else ""
+        raise PlanscopeError(f'{verb} takes a number from 0 up, not "{clean(text)}"{back}')
     return int(digits)
-
-
-def _parts(name: str) -> list[str]:
-    """{b, a} is {a, b}."""
-    return sorted(part.strip() for part in name[1:-1].split(",")) if name.startswith("{") and name.endswith("}") else [name]
 
 
 def _known(text: str, what: str, letter: str, known: Iterable[int]) -> int:
@@ -372,7 +373,9 @@ def _known(text: str, what: str, letter: str, known: Iterable[int]) -> int:
 
 
 _CONDITIONS = (
-    "WHERE is a kind of event (" + ", ".join([*KINDS, "best"]) + "), group N, goal N, rule NAME, or a condition such as "
+    "WHERE is a kind of event ("
+    + ", ".join([*KINDS, "best"])
+    + ", or another of docs/traces.md), group N, goal N, rule NAME, or a condition such as "
     'kind == "prune" and lower > 2 * root_cost.',
     "Conditions have the fields of events (docs/traces.md), "
     + ", ".join(f"{name} ({meaning})" for name, (meaning, _) in NAMES.items())
@@ -421,4 +424,6 @@ ALIASES = {
     "g": "goto",
     "h": "help",
     "q": "quit",
+    "exit": "quit",
+    "clear": "delete",
 }

@@ -131,7 +131,7 @@ class _Unfit(Exception):
         if self.value is None:
             return CatalogError(f'{self.path}: column "{self.column}" is not UTF-8 text; convert the file to UTF-8')
         row = _find_row(self.path, lambda fields: len(fields) > self.position and fields[self.position] == self.value)
-        line = f", line {row[0]}" if row else ""
+        line = f", {row[0]}" if row else ""
         return CatalogError(
             f'{self.path}{line}, column "{self.column}": {self.value!r} is not of the declared type {type_name(type)}\n'
             "correct the value, or the type in schema.sql"
@@ -288,18 +288,20 @@ def _explain(path: Path, names: list[str], reason: str) -> Exception:
     row = _find_row(path, lambda fields: len(fields) != len(names) and (bool(fields) or len(names) == 1))
     if row is not None:
         return CatalogError(
-            f"{path}, line {row[0]}: {many(len(row[1]), 'field')}, but the first line names {many(len(names), 'column')}\n"
+            f"{path}, {row[0]}: {many(len(row[1]), 'field')}, but the first line names {many(len(names), 'column')}\n"
             "correct that line; a comma inside a value needs quotes around the value"
         )
     return CatalogError(f"{path} is not a well-formed CSV file: {reason}")
 
 
-def _find_row(path: Path, test: Callable[[list[str]], bool]) -> tuple[int, list[str]] | None:
-    """The first data row that passes the test, with the number of its last line in the file."""
+def _find_row(path: Path, test: Callable[[list[str]], bool]) -> tuple[str, list[str]] | None:
+    """The first data row that passes the test, and where it is: its last line in the file, and its number, by which imports name
+    it."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         rows = csv.reader(file)
-        next(rows, None)
+        one = len(next(rows, ())) == 1  # column: an empty line is a row
         try:
-            return next(((rows.line_num, row) for row in rows if test(row)), None)
+            numbered = enumerate((row for row in rows if row or one), 1)
+            return next(((f"line {rows.line_num} (row {number})", row) for number, row in numbered if test(row)), None)
         except csv.Error:  # a field beyond the reader's size limit
             return None

@@ -43,8 +43,8 @@ class Moves(NamedTuple):
     enforcers: list[Move]
 
 
-def full_space(search: Search) -> PlanSpace:
-    """The space of the goal of the search, before pruning.
+def full_space(search: Search, heard: Callable[[int], None] | None = None) -> PlanSpace:
+    """The space of the goal of the search, before pruning. `heard`: told how many choices are known, again and again.
 
     Groups that the search left unexpanded are expanded first. Reads the memo and adds goals to it, which stay unsearched;
     expressions the search never implemented are implemented on the side. Raises SpaceTooLarge where the limits on the size of
@@ -53,7 +53,7 @@ def full_space(search: Search) -> PlanSpace:
     complete = expand_all(search)
     goal = search.root
     assert goal is not None, "the plan space of a search that has not run"
-    space = _space(search, goal, AllMoves(search).of)
+    space = _space(search, goal, AllMoves(search).of, heard)
     if not space.count and goal.way is not None:
         assert not complete, f"goal {goal.id} has a plan, but its plan space is empty"
         settings = search.context.settings
@@ -125,7 +125,9 @@ class AllMoves:
         return known
 
 
-def _space(search: Search, root: Goal, moves_of: Callable[[Goal], Moves]) -> PlanSpace:
+def _space(
+    search: Search, root: Goal, moves_of: Callable[[Goal], Moves], heard: Callable[[int], None] | None = None
+) -> PlanSpace:
     """Number the choices that `root` reaches, and turn moves between goals into ways between choices.
 
     A choice is a goal, or what an enforcer may be put on: a goal and the positions of those of its native moves.
@@ -149,6 +151,8 @@ def _space(search: Search, root: Goal, moves_of: Callable[[Goal], Moves]) -> Pla
     number_of(root)
     while work:
         number, goal, native = work.pop()
+        if heard is not None:
+            heard(len(choices))
         ways: list[Way] = []
         all_native = moves(goal).native
         for move in all_native if native is None else [all_native[at] for at in native]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlglot.tokens import TokenType
 
-from optimizer.errors import SqlError, Unsupported, nearest
+from optimizer.errors import SqlError, Unsupported, in_one_line, nearest
 from optimizer.sql.clock import moment
 from optimizer.sql.instead import PIVOTS
 
@@ -157,7 +157,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def listing(names: Iterable[str], most: int = 3) -> str:
     """`a, b, c and 6 more`; all of them when there are few."""
-    names = list(names)
+    names = list(map(in_one_line, names))
     if len(names) <= most + 1:
         return ", ".join(names)
     return f"{', '.join(names[:most])} and {len(names) - most} more"

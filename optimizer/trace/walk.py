@@ -52,11 +52,11 @@ class Walk:
     # -- what to stop at ----------------------------------------------------------------------------------------------------
 
     def stop(self, text: str) -> Stop:
-        """A kind (see KINDS), `best` (a cheaper plan of the whole query), `group 5`, `goal 5`, `rule join_commute`, or a
-        condition. Raises PlanscopeError."""
+        """A kind (see KINDS, or as events have it), `best` (a cheaper plan of the whole query), `group 5`, `goal 5`,
+        `rule join_commute`, or a condition. Raises PlanscopeError."""
         words = text.split()
-        if len(words) == 1 and words[0] in KINDS:
-            kind = KINDS[words[0]]
+        if len(words) == 1 and words[0] != "best" and (words[0] in KINDS or words[0] in vocabulary().kinds):
+            kind = KINDS.get(words[0], words[0])
             return Stop(text, lambda event, state: event["kind"] == kind)
         if words == ["best"]:
             return Stop(text, lambda event, state: event["kind"] == "best" and event["goal"] in self._roots)

@@ -252,4 +252,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     write_bundle(broken, case)
     assert main(["replay", case]) == 4 and "from event 0 on" in capsys.readouterr().out
     assert main(["shrink", case, "--while", "no-such-command"]) == 2 and "cannot run no-such-command" in capsys.readouterr().err
+    assert (
+        main(["shrink", case, "--while", sys.executable + " -c 0"]) == 0 and "does it read the file?" in capsys.readouterr().err
+    )
     assert main(["replay", str(folder / "a.csv")]) == 2

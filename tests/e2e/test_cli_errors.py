@@ -68,6 +68,11 @@ def test_ragged_csv_names_file_and_line(planscope, tmp_path):
     assert done.code == 2 and "t.csv" in done.err and "3" in done.err
 
 
+def test_names_with_line_breaks_stay_on_their_line(planscope, tmp_path):
+    (tmp_path / "t.csv").write_text('"a\nb",c\n1,2\n')
+    assert planscope("run", "select x from t", "-d", str(tmp_path)).err.endswith("t has a\\nb, c\n")
+
+
 def test_a_failed_run_leaves_the_old_file(planscope, shop, tmp_path):
     target = tmp_path / "out.csv"
     target.write_text("old")
@@ -107,8 +112,9 @@ def test_a_bug_without_a_query_leaves_a_case_too(planscope, tmp_path, monkeypatc
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path / "home"))
     monkeypatch.setattr("experiments.rule_list.describe_rules", broken)
     done = planscope("rules")
-    assert done.code == 1 and "ZeroDivisionError: boom" in done.err
+    assert done.code == 1 and "ZeroDivisionError: boom" in done.err and "the same command on the same data replays it" in done.err
     (case,) = (tmp_path / "home" / "cases").iterdir()
+    assert "has the command that ran into it" in planscope("replay", str(case)).err
     kept = json.loads(case.read_text())
     assert kept["command"] == "planscope rules" and "Traceback" in kept["traceback"][0]
 

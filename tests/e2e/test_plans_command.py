@@ -32,6 +32,19 @@ def test_counting(planscope, shop):
     assert lines[0].startswith(f"{space['plans']:,} plans ")
 
 
+def test_plans_of_the_same_operators_say_where_they_differ(planscope):
+    lines = planscope("plans", "tpch/q03", "-d", "tpch:0.01", "--top", "30").out.split("\n", 4)[4].replace("\n" + " " * 20, "")
+    told = [" ".join(line.split()[3:]) for line in lines.splitlines()]
+    assert len(set(told)) == len(told) and any(": group(" in line or ": order(" in line for line in told)
+
+
+def test_a_terminal_hears_how_far_the_space_is(planscope, monkeypatch):
+    monkeypatch.setattr("experiments.commands.limits._FIRST_S", 0.0)
+    monkeypatch.setattr("experiments.commands.limits._EVERY_S", 0.0)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert " goals of the space" in planscope("plans", "chain/3").err
+
+
 def test_the_default_settings(planscope, shop):
     facts = json.loads(planscope("plans", JOIN, "-d", str(shop), "--format", "json").out)
     assert facts["space"]["plans"] > 1

@@ -357,6 +357,17 @@ def test_a_damaged_file_among_good_ones(tmp_path: Path, analyze: Analyze) -> Non
     assert 1 <= read <= 4 and open_dataset(tmp_path).tables["t"].stats.columns["a"].ndv == 4000
 
 
+def test_a_table_that_cannot_be_read_for_a_while_keeps_its_sketches(tmp_path: Path, analyze: Analyze) -> None:
+    for name in ("a", "b"):
+        pq.write_table(pa.table({"x": [1, 2, 3]}), tmp_path / f"{name}.parquet")
+    assert analyze(tmp_path).read == 2
+    (tmp_path / "a.parquet").rename(tmp_path / "kept")
+    (tmp_path / "a.parquet").write_bytes(b"no Parquet")
+    assert analyze_dataset(tmp_path, no_spark).read == 0
+    (tmp_path / "kept").replace(tmp_path / "a.parquet")
+    assert analyze_dataset(tmp_path, no_spark).read == 0
+
+
 def test_a_file_in_several_pieces_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pq.write_table(pa.table({"a": range(1000)}), tmp_path / "t.parquet", row_group_size=100)
     size = (tmp_path / "t.parquet").stat().st_size

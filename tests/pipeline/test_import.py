@@ -529,7 +529,7 @@ def test_tables_over_jdbc(importer, derby, tmp_path):
     ("options", "tables", "said"),
     [
         ({"url": "jdbc:derby:memory:import_test"}, ("NOTHERE",), "NOTHERE"),
-        ({"url": "jdbc:derby:memory:no_such_database"}, ("T",), "no_such_database"),
+        ({"url": "jdbc:derby:memory:no_such_database"}, ("T",), "Database 'memory:no_such_database' not found"),
         ({"url": "jdbc:nodriver://host/db?password=hush"}, ("T",), "--jars"),
         ({"url": "jdbc:x"}, (), "--table"),
         ({}, ("t",), "url=jdbc:"),

@@ -97,6 +97,11 @@ def test_mistakes_in_the_file(tmp_path: Path, text: str, message: str) -> None:
 def test_mistakes_of_all_stages_are_told_together(tmp_path: Path) -> None:
     told = mistakes(tmp_path, "[generate]\nkind = 3\n[sweep]\nqueries = []\n[report]\nx = 1")
     assert told.startswith("spec.toml has 4 mistakes") and all(f"line {n}:" in told for n in (1, 2, 4, 6))
+    told = mistakes(
+        tmp_path,
+        '[swep]\n[generat]\n[analyze]\n[sweep]\nqueries = ["chain/3"]\nsettings = {pruning = "bth"}\n[report]\nbaseline = 7',
+    )
+    assert told.startswith("spec.toml has 4 mistakes") and all(f"line {n}:" in told for n in (1, 2, 6, 8)) and '"bth"' in told
 
 
 def test_nothing_runs_where_a_later_stage_cannot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,6 +122,10 @@ def test_nothing_runs_where_a_later_stage_cannot(tmp_path: Path, capsys: pytest.
     told = capsys.readouterr().err
     assert f"spec.toml, line 1: [import]: there is no file {tmp_path / 'no.jar'}" in told
     assert "spec.toml, line 4: [analyze]: there is no folder" in told
+    for made in ('[generate]\nkind = "tpch"\nscale = 0.01', '[import]\nsources = ["a.csv"]', ""):
+        text = f'{made}\n[analyze]\ntables = ["nope"]' + ("" if made else '\ndata = "."')
+        assert main(["pipeline", "run", str(written(tmp_path, text)), "-o", str(tmp_path / "out")]) == 2
+        assert 'there is no table "nope" to analyze\nthere is ' in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     written(tmp_path, '[generate]\nkind = "tpch"\nscale = 0.01\n[sweep]\nqueries = ["tpch/q01"]')
     assert main(["pipeline", "run", str(tmp_path / "missing.toml")]) == 2

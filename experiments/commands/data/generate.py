@@ -16,7 +16,11 @@ KIND_HELP = "\n".join(f"{name:<10} {what}" for name, what in KINDS.items())
 
 @click.command("generate", help=f"Make a dataset in a folder, or go on with one that was interrupted.\n\n\b\n{KIND_HELP}")
 @click.argument("kind", type=click.Choice(list(KINDS)))
-@click.option("--scale", required=True, metavar="S", help="How much: 1 is about 1 GB of raw text for tpch and tpcds.")
+@click.option(
+    "--scale", required=True, metavar="S",
+    help="How much: 1 is about 1 GB of raw text for tpch and tpcds, the rows of IMDB for imdb_like, and those that the dataset "
+    "joingraph has figures of, up to 10 million a table, for joingraph.",
+)  # fmt: skip
 @click.option(
     "-o",
     "--output",

@@ -101,7 +101,8 @@ def analyze_dataset(
         analyzed = [with_figures(table, sketches[name], cut[name]) for name, table in chosen.items()]
         check_unchanged({file: states[file] for table in chosen.values() for file in table.files})
         version = write_statistics(folder, analyzed, known)
-        remove_old_sketches(folder, known)
+        if not catalog.unread:  # whose sketches are known by files that cannot be looked at now
+            remove_old_sketches(folder, known)
         reports = []
         for name, table in chosen.items():
             read, foreign = scanned.seconds.get(name, []), [bool(one.target) for one in held if one.table == name]

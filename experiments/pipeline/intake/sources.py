@@ -70,6 +70,7 @@ def find_sources(sources: Sequence[Path], format: str | None, table: str | None)
     tables: dict[str, dict[str, Values]] = {}
     skipped: list[Path] = []
     schemas: list[Path] = []
+    twice: list[str] = []
     for source in sources:
         whole = _readable(source).is_file() or any(map(_is_partition, _entries(source)))
         skipped += [] if whole else _hidden(source)
@@ -79,16 +80,17 @@ def find_sources(sources: Sequence[Path], format: str | None, table: str | None)
                 continue
             files = _files(entry, format, skipped)
             if source in skipped:
-                raise PipelineError(f"{source}: what kind of file is this? say --format, one of {', '.join(ENDINGS)}")
+                kinds = f"{', '.join(ENDINGS)}, or another of Spark's, such as avro"
+                raise PipelineError(f"{source}: what kind of file is this? say --format, one of {kinds}")
             name = table or table_name(entry)
             twin = next((other for other in tables if other.lower() == name.lower()), None)
             if files and twin and not table:
-                raise PipelineError(
-                    f'table "{twin}" is there twice: {next(iter(tables[twin]))} and {next(iter(files))}\n'
-                    f"--table {twin} takes all given files for parts of one table"
-                )
-            if files:
+                twice.append(f'table "{twin}" is there twice: {next(iter(tables[twin]))} and {next(iter(files))}')
+            elif files:
                 tables.setdefault(check_table_name(name), {}).update(files)
+    if twice:
+        hint = "rename all but one of them, or leave them out; --table NAME takes all given files for parts of one table"
+        raise PipelineError("\n".join([*twice, hint]))
     if not tables:
         where = ", ".join(map(str, sources))
         raise PipelineError(f"no file to import in {where}: known kinds are {', '.join(_KINDS)}\n--format says what others are")

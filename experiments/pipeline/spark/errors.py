@@ -105,6 +105,8 @@ def causes(error: BaseException) -> list[str]:
     """What Spark says: a Java exception's own text, which Py4J's message leaves out at times, and those of its causes."""
     java, texts = getattr(error, "java_exception", None), list[str]()
     try:
+        if java is None and (known := getattr(error, "_origin", None)) is not None:  # PySpark has read its text, not its causes
+            java, texts = known.getCause(), [str(error)]
         while java is not None:
             texts.append(str(java.toString()))
             java = java.getCause()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,9 @@ from experiments.pipeline.spark.session import Say, Start
 from experiments.pipeline.sweep.problems import FIELDS, Problems, SpecError, read_words, suggestion
 from experiments.workloads.data import dataset_folder, is_built_in
 from experiments.workloads.scale import parse_scale
-from optimizer.errors import CatalogError, many
+from optimizer.catalog.constraints import near
+from optimizer.catalog.folder import find_tables
+from optimizer.errors import CatalogError, PlanscopeError, many
 from optimizer.toml_places import Places
 
 if TYPE_CHECKING:
@@ -67,6 +70,10 @@ class Stage:
     def check(self, out: Path) -> None:
         """Raises PlanscopeError for mistakes that can be seen before anything runs."""
 
+    def tables(self, out: Path) -> list[str]:
+        """The tables of the dataset that it makes. Raises PlanscopeError."""
+        return []
+
     def run(self, context: Context) -> Outcome:
         """Does what is not done. Raises PlanscopeError, and KeyboardInterrupt; then a later call goes on."""
         raise AssertionError(f"{type(self).__name__} does nothing")
@@ -85,6 +92,9 @@ class Generate(Stage):
     def check(self, out: Path) -> None:
         self._recipe()
 
+    def tables(self, out: Path) -> list[str]:
+        return list(dict.fromkeys(part.table for part in self._recipe().parts))
+
     def run(self, context: Context) -> Outcome:
         wanted = self._recipe()
         made = generate(wanted, context.out / self.into, context.spark, context.say)
@@ -98,6 +108,9 @@ class Generate(Stage):
 class Import(Stage):
     def check(self, out: Path) -> None:
         planned(self.request(out))
+
+    def tables(self, out: Path) -> list[str]:
+        return [table.name for table in planned(self.request(out)).found.tables]
 
     def run(self, context: Context) -> Outcome:
         made = import_dataset(self.request(context.out), context.spark, context.say, context.resume)
@@ -117,18 +130,28 @@ class Import(Stage):
 
 @dataclass(frozen=True)
 class Analyze(Stage):
-    """`made`: folders that the pipeline makes."""
+    """`made`: stages that make datasets."""
 
-    made: tuple[str, ...]
+    made: tuple[Stage, ...]
 
     def check(self, out: Path) -> None:
         given = self.words.get("data")
         if given is not None and not is_built_in(given) and not self.path(given).is_dir():
             raise CatalogError(f"there is no folder {self.path(given)} to analyze")
+        known: list[list[str]] = []
+        if given is None:
+            with suppress(PlanscopeError):  # which is told of the other stage
+                known = [stage.tables(out) for stage in self.made]
+        elif not is_built_in(given):
+            known = [[table.name for table in find_tables(self.path(given))]]
+        for tables in known:
+            for name in (*self.words.get("tables", ()), *self.words.get("joint", {})):
+                if name.lower() not in map(str.lower, tables):
+                    raise CatalogError(f'there is no table "{name}" to analyze\n{near(name, tables)}')
 
     def run(self, context: Context) -> Outcome:
         words, given = self.words, self.words.get("data")
-        folders = [context.out / folder for folder in self.made]
+        folders = [context.out / stage.into for stage in self.made]
         if given is not None:
             folders = [dataset_folder(given, context.say) if is_built_in(given) else self.path(given)]
         how = {
@@ -156,6 +179,12 @@ class Sweep(Stage):
         from experiments.pipeline.sweep.spec import plan_sweep  # the optimizer, which other stages do without
 
         plan_sweep(self._spec(out), later=out, baseline=self.baseline)
+
+    def look_up(self, problems: Problems) -> None:
+        """Notes mistakes in plug-ins, settings and variants, where others keep the sweep from being checked."""
+        from experiments.pipeline.sweep.spec import checked_variants
+
+        checked_variants(self.spec, problems)
 
     def run(self, context: Context) -> Outcome:
         from experiments.pipeline.sweep.run import run_sweep
@@ -215,10 +244,13 @@ def read_pipeline(file: Path) -> Pipeline:
             problems.add(f"there is no stage {name}; {suggestion(name, ORDER)}", name)
         elif not isinstance(value, dict):
             problems.add(f"{name} is a table: write [{name}]", name)
-    problems.check()
     if not tables:
         raise SpecError(f"{file} has no stage: write a table [{'], ['.join(ORDER)}]")
-    stages = _stages(tables, file.absolute().parent, problems)
+    known = {name: value for name, value in tables.items() if name in ORDER and isinstance(value, dict)}
+    stages = _stages(known, file.absolute().parent, problems)
+    for stage in stages if problems else ():
+        if isinstance(stage, Sweep):
+            stage.look_up(problems)
     problems.check()
     return Pipeline(file.absolute(), stages, problems.places)
 
@@ -242,8 +274,8 @@ def _stages(tables: dict[str, Any], base: Path, problems: Problems) -> tuple[Sta
                 problems.add(f"a dataset cannot be within another: {imported.into}, {other} of [generate]", "import", "into")
         made["*"] = imported.into
     if (said := words.get("analyze")) is not None:
-        found.append(Analyze("analyze", said, base, tuple(dict.fromkeys(made.values()))))
-        if "data" not in said and not made:
+        found.append(Analyze("analyze", said, base, tuple(found)))
+        if "data" not in said and not made and not problems:  # else a stage that is written wrong may make it
             problems.add('nothing to analyze: write data = "FOLDER", or add [generate] or [import]', "analyze")
     if (said := words.get("sweep")) is not None:
         from experiments.pipeline.sweep.spec import SweepSpec

@@ -56,13 +56,7 @@ def plan_sweep(
     SpecError that names every mistake.
     """
     problems = Problems(spec.places)
-    plugins = [str((spec.base / file).resolve()) for file in spec.plugins]  # tasks run in other folders
-    try:
-        load_plugins(plugins)
-    except SettingsError as error:
-        problems.add(str(error), "sweep", "plugins")
-        plugins = []
-    variants = variants_of(spec.settings, spec.variants, problems, spec.base, plugins)
+    variants = checked_variants(spec, problems)
     names = [variant.name for variant in variants]
     if names and baseline is not None and baseline not in names:
         problems.add(f'there is no variant "{baseline}" in the sweep; {suggestion(baseline, names)}', "report", "baseline")
@@ -74,6 +68,17 @@ def plan_sweep(
     how |= {"execute": spec.execute or spec.analyze, "timeout": float(spec.timeout)}
     code = (code_digest() if code is None else code) + _digest_of(variants) if spec.same_code else ""
     return SweepPlan(queries, variants, code, measure=measure, **how)
+
+
+def checked_variants(spec: SweepSpec, problems: Problems) -> tuple[Variant, ...]:
+    """The variants of a sweep with its plug-ins; mistakes go to `problems`."""
+    plugins = [str((spec.base / file).resolve()) for file in spec.plugins]  # tasks run in other folders
+    try:
+        load_plugins(plugins)
+    except SettingsError as error:
+        problems.add(str(error), "sweep", "plugins")
+        plugins = []
+    return variants_of(spec.settings, spec.variants, problems, spec.base, plugins)
 
 
 def _digest_of(variants: Sequence[Variant]) -> str:

@@ -106,11 +106,11 @@ def test_declared_types_are_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b,c\n1,2,3\n4,5\n7,8,9\n", r"t\.csv, line 3: 2 fields, but the first line names 3 columns"),
-        ('a,b\n"1\n2",x\n3,4,5\n', r"t\.csv, line 4: 3 fields, but the first line names 2 columns"),
+        ("a,b,c\n1,2,3\n4,5\n7,8,9\n", r"t\.csv, line 3 \(row 2\): 2 fields, but the first line names 3 columns"),
+        ('a,b\n"1\n2",x\n3,4,5\n', r"t\.csv, line 4 \(row 2\): 3 fields, but the first line names 2 columns"),
         ("a;b\n1;2\n", r"t\.csv has one column, \"a;b\", but its fields seem to be separated by ';'\n"),
         ("a\tb;c\n1\t2,5;6\n", r"t\.csv has one column, .* separated by ';'\n"),
-        ("a\n1\n2,3\n", r"t\.csv, line 3: 2 fields, but the first line names 1 column"),
+        ("a\n1\n2,3\n", r"t\.csv, line 3 \(row 2\): 2 fields, but the first line names 1 column"),
         ("", r"t\.csv is empty: a CSV file starts with a line of column names"),
         ("a,b,a\n1,2,3\n", r't\.csv, line 1: column "a" is there twice'),
         ("a,A\n1,2\n", r'columns "a" and "A" differ at most in letter case'),
@@ -128,7 +128,7 @@ def test_what_is_wrong_and_where(tmp_path: Path, text: str, message: str) -> Non
 
 
 def test_ragged_row_far_into_a_file(tmp_path: Path) -> None:
-    with pytest.raises(CatalogError, match=r"line 900002: 3 fields"):
+    with pytest.raises(CatalogError, match=r"line 900002 \(row 900001\): 3 fields"):
         opened(tmp_path, "a,b\n" + "12345,67890\n" * 900_000 + "1,2,3\n")
 
 
@@ -155,7 +155,9 @@ def test_times_with_a_zone_and_loose_numbers(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_value_of_another_type_than_declared(tmp_path: Path, type: str, first: str, value: str, said: str) -> None:
     shown = "[0-9.e-]*" if said == "DECIMAL" else value
-    with pytest.raises(CatalogError, match=rf"""t\.csv, line 3, column "a": '{shown}' is not of the declared type {said}"""):
+    with pytest.raises(
+        CatalogError, match=rf"""t\.csv, line 3 \(row \d\), column "a": '{shown}' is not of the declared type {said}"""
+    ):
         opened(tmp_path, f"a,b\n{first},1\n{value},2\n", f"create table t (a {type}, b int)")
 
 

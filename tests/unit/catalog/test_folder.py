@@ -167,7 +167,7 @@ def test_what_cannot_be_read_is_an_error_of_its_table(tmp_path: Path) -> None:
     assert "is not UTF-8" in catalog.unread.pop("v\udcff")
     assert list(catalog.tables) == ["good"] and catalog.tables["good"].foreign_keys == ()
     said = {
-        "empty": r"empty\.parquet is damaged", "short": r"short\.csv, line 2: 1 field,", "LOST": "a link to nothing",
+        "empty": r"empty\.parquet is damaged", "short": r"short\.csv, line 2 \(row 1\): 1 field,", "LOST": "a link to nothing",
         "parts": "has data files below a=1", "t": "is there twice", "u": r'has a table "U" and a table "u"',
     }  # fmt: skip
     for name, reason in said.items():

@@ -16,6 +16,7 @@ from memo_viz.names import group_names
 from memo_viz.page_style import PAGE_STYLE
 from memo_viz.plan_graph import winner_boxes
 from memo_viz.text import clean_lines
+from optimizer.algebra.printing import number
 from optimizer.catalog.table import Catalog
 from optimizer.sql.bind import bind
 from optimizer.trace.replay import Replay
@@ -58,6 +59,8 @@ def test_groups_that_match_compute_the_same(tpch: Catalog, searches: tuple[Event
     assert len(pairs) == len(a.groups) and len(set(pairs.values())) == len(pairs)
     names = group_names(a), group_names(b)
     assert all(names[0][x] == names[1][y] for x, y in pairs.items())
+    a, b = (Replay(recorded("tpch/q05", tpch, enumeration=how)).final() for how in ("adaptive", "rules"))
+    assert len(match_groups(a, b)) == sum(group.merged_into is None for group in a.groups.values())  # however they are joined
     # one table read twice under one name, and columns made by decorrelation: the columns tell
     a, b = (Replay(recorded("tpch/q17", tpch, decorrelate=method)).final() for method in ("general", "cost"))
     pairs = match_groups(a, b)
@@ -108,9 +111,11 @@ def test_what_differs_is_said(searches: tuple[Events, Events]) -> None:
     parting = found.parting
     assert parting is not None and searches[0][parting.event] != searches[1][parting.event] and parting.a != parting.b
     assert all(searches[0][i]["kind"] == searches[1][i]["kind"] for i in range(1, parting.event))
-    for width in (60, 100):
+    costs = [f"  {number(w.cost_b)}" for w in found.winners if w.cost_b is not None]
+    for width in (40, 60, 100):
         text = comparison_text(found, width)
         assert max(map(len, text.splitlines())) <= width
+        assert costs and all(any(line.endswith(cost) for line in text.splitlines()) for cost in costs)
     assert "ms" not in {*text.split()} and "disable = (none) | join_to_hash_join" in text
     value = json.loads(json.dumps(comparison_json(found), allow_nan=False))
     assert value["same_plan"] is False and value["parting"]["event"] == parting.event

@@ -30,6 +30,7 @@ from memo_viz.pictures import (
 )  # fmt: skip
 from memo_viz.rewrite_steps import changed_lines
 from memo_viz.svg import render, render_svg
+from memo_viz.text import without_middle
 from optimizer.catalog.table import Catalog
 from planscope import PlanscopeError, Replay, Session
 from tests.search.planning import trace_of
@@ -115,11 +116,18 @@ def test_changes_are_marked_in_an_overview_too(q5: Events) -> None:
 
 def test_groups_are_found_by_name(q5: Events) -> None:
     state = Replay(q5).final()
-    assert find_group(state, "G3") == find_group(state, "3") == find_group(state, "supplier") == 3
+    assert (
+        find_group(state, "G3") == find_group(state, "3") == find_group(state, "supplier") == find_group(state, "{supplier}") == 3
+    )
     assert find_group(state, "{region, nation}") == find_group(state, "{nation,region}")
     with pytest.raises(PlanscopeError, match='no group is called "nosuch"; groups are customer, orders'):
         find_group(state, "nosuch")
     assert memo_shown(q5, focus="{region, nation}", depth=1).nodes["G4"]["name"] == "nation"
+
+
+def test_long_names_that_are_alike_are_told_apart() -> None:
+    names = {without_middle("a_table_with_a_long_name_" * 3 + end, 40) for end in ("x", "y")}
+    assert len(names) == 2 and {len(name) for name in names} == {40} and without_middle("t", 40) == "t"
 
 
 def test_a_set_without_a_plan_is_drawn_when_it_is_looked_at(q5: Events) -> None:

@@ -144,7 +144,7 @@ def test_a_picture(stepper: Stepper, tmp_path: Path) -> None:
     ("command", "message"),
     [
         ("fly", 'no command "fly"'), ("until", "until what"), ("until nonsense", "no event has a field"),
-        ("step two", 'step takes a number, not "two"'), ("goto " + "9" * 30, "goto takes a number"),
+        ("step two", 'step takes a number from 0 up, not "two"'), ("goto " + "9" * 30, "goto takes a number"),
         ("goto", "goto takes the number of an event"), ("delete 7", 'no breakpoint "7"'), ("group G99", 'no group "G99"'),
         ("group", "which group"), ("goal x", 'no goal "x"'), ("why m12345", 'no expression "m12345"'), ("svg", "svg FILE writes"),
         ("svg t.jsonl", "end the name in .svg"), ("set pruning=none", "recorded trace"), ("rows a=1", "recorded trace"),
