@@ -82,7 +82,10 @@ class EqualityClass:
         informed = sum(1 for f in self._figures if f.frequent or f.spread is not None)
         self._members = {c: k for k, c in enumerate(ids)} if informed > 1 else {}
         self._overlap: Overlap | None = None
-        self._known: dict[Relations, tuple[float, dict[int, OnLeaf]]] = {}
+        self._known: dict[tuple[Relations, tuple[int, ...]], tuple[float, dict[int, OnLeaf]]] = {}
+        # relations that may stand for each other, of which it matters which one does
+        rows = [leaves[i].base_rows for i in self._columns if several >> i & 1]
+        self.contested = column_set(i for i in self._columns if several >> i & 1 and rows.count(leaves[i].base_rows) > 1)
 
     def held(self, sets: npt.NDArray[np.int64]) -> tuple[list[Relations], npt.NDArray[np.int64]]:
         """The different parts of the class that the sets hold, and for each set the number of its part."""
@@ -92,18 +95,23 @@ class EqualityClass:
         held, number = np.unique(within, return_inverse=True)
         return held.tolist(), number
 
-    def factors(self, held: Relations) -> tuple[float, dict[int, OnLeaf]]:
+    def factors(self, held: Relations, turns: tuple[int, ...] = ()) -> tuple[float, dict[int, OnLeaf]]:
         """For the relations held: the factor that stands by itself; and by relation of which more columns are equated
-        (`several`) the factors to be combined with those of other columns, and its equated columns."""
-        known = self._known.get(held)
+        (`several`) the factors to be combined with those of other columns, and its equated columns. `turns`: those of them that
+        are contested, in their turn."""
+        known = self._known.get((held, turns))
         if known is None:
-            known = self._known[held] = self._compute(held)
+            known = self._known[held, turns] = self._compute(held, turns)
         return known
 
-    def _compute(self, held: Relations) -> tuple[float, dict[int, OnLeaf]]:
+    def _compute(self, held: Relations, turns: tuple[int, ...]) -> tuple[float, dict[int, OnLeaf]]:
         share, several = 1.0, self._several
         on_leaves: dict[int, OnLeaf] = {}
         for entries in self._linked(held):
+            if turns:
+                contested = (turns.index(each.relation) if each.relation in turns else -1 for each in entries)
+                entries = [e if turn < 0 else e._replace(looks=(turn,)) for e, turn in zip(entries, contested, strict=True)]
+                entries.sort()
             for _, _, _, _, columns, i, _, within, _, _, _ in entries:
                 share *= within
                 if several >> i & 1:

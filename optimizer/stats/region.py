@@ -56,6 +56,8 @@ class RegionRows:
         looks = _looks(classes, home, leaves)
         found = _found_by_key(equalities, home, leaves, looks)
         self._classes = [EqualityClass(pairs, home, leaves, found, several, looks) for pairs in classes]
+        self._equalities, self._home = [(1 << home[a] | 1 << home[b], (a, b)) for a, b in equalities], home
+        self._looks_within: tuple[Relations, list[Looks]] = 0, []  # of the last set
         self._alone = column_set(k for k, each in enumerate(self._classes) if each.alone)
         self._touching = [0] * len(leaves)  # classes by relation, as bits
         for k, each in enumerate(self._classes):
@@ -69,7 +71,7 @@ class RegionRows:
         for each in self._classes if len(self._classes) <= MANY_CLASSES else self._reached(s):
             held = s & each.relations
             if held & (held - 1) or held & each.alone:
-                share, found = each.factors(held)
+                share, found = each.factors(held, self._turns(s, held & each.contested))
                 rows, halvings = _lifted(rows * share, halvings)
                 for i, (factors, equated) in found.items():
                     before = on_leaves.get(i, NOTHING)
@@ -92,21 +94,45 @@ class RegionRows:
         on_leaves: dict[int, list[tuple[npt.NDArray[np.int64], list[OnLeaf]]]] = {}
         for each in self._classes:
             held, number = each.held(sets)
-            shares = np.ones(len(held))
+            parts: list[tuple[Relations, tuple[int, ...]]] = [(part, ()) for part in held]
+            if each.contested:
+                parts, number = self._parts_and_turns(each.contested, sets, held, number)
+            shares = np.ones(len(parts))
             parts_of: dict[int, list[OnLeaf]] = {}
-            for at, part in enumerate(held):
+            for at, (part, turns) in enumerate(parts):
                 if part & (part - 1) or part & each.alone:
-                    shares[at], found = each.factors(part)
+                    shares[at], found = each.factors(part, turns)
                     for i, own in found.items():
-                        parts_of.setdefault(i, [NOTHING] * len(held))[at] = own
+                        parts_of.setdefault(i, [NOTHING] * len(parts))[at] = own
             rows *= shares[number]
-            for i, parts in parts_of.items():
-                on_leaves.setdefault(i, []).append((number, parts))
+            for i, found_on in parts_of.items():
+                on_leaves.setdefault(i, []).append((number, found_on))
         for i, entries in sorted(on_leaves.items()):
             rows *= self._combined(self.leaves[i], entries, len(sets))
         for within, share in self._shares:
             rows *= np.where(sets & within == within, share, 1.0)
         return np.minimum(rows, CEILING)
+
+    def _turns(self, s: Relations, contested: Relations) -> tuple[int, ...]:
+        """Relations of as many rows that stand for each other, in their turn: as set `s` alone links them, so that its rows are
+        the same whatever else is joined."""
+        if not contested & (contested - 1):
+            return ()
+        if self._looks_within[0] != s:
+            within = [pair for both, pair in self._equalities if not both & ~s]
+            self._looks_within = s, _looks(_connected(within), self._home, self.leaves)
+        looks = self._looks_within[1]
+        return tuple(sorted(column_ids(contested), key=lambda i: (len(looks[i][1]) < 2, looks[i], i)))
+
+    def _parts_and_turns(
+        self, contested: Relations, sets: npt.NDArray[np.int64], held: list[Relations], number: npt.NDArray[np.int64]
+    ) -> tuple[list[tuple[Relations, tuple[int, ...]]], npt.NDArray[np.int64]]:
+        """The different parts of a class with the turns in them, and for each set the number of its own."""
+        different: dict[tuple[Relations, tuple[int, ...]], int] = {}
+        pairs = zip(sets.tolist(), number.tolist(), strict=True)
+        own = [(held[at], self._turns(s, held[at] & contested)) for s, at in pairs]
+        numbers = np.array([different.setdefault(each, len(different)) for each in own], dtype=np.int64)
+        return list(different), numbers
 
     def _combined(
         self, leaf: RelationStats, entries: list[tuple[npt.NDArray[np.int64], list[OnLeaf]]], count: int

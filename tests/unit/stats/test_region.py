@@ -89,6 +89,17 @@ SALES = table(10_000, {0: 4000, 1: 200, 2: 500}, 0b11)  # ticket, item, customer
 RETURNS = table(1_000, {10: 900, 11: 250, 12: 300}, 0b11 << 10)
 
 
+def test_a_set_has_the_same_rows_whatever_else_is_joined_to_it() -> None:
+    """Relations 0 and 2 are aliases of a table: which of them stands for the other does not depend on relation 3."""
+    leaves = [table(1000, {0: 1000, 1: 1000}), table(1, {2: 1}), table(1000, {3: 1000, 4: 1}), table(30, {5: 30})]
+    links = equal(0, 2), equal(1, 3), equal(4, 5)
+    alone = RegionRows(leaves[:3], conjunction(links[:2])).rows(0b111)
+    wider = RegionRows(leaves, conjunction(links))
+    sets = np.tile(np.arange(1, 16), 2)
+    assert alone == wider.rows(0b111) == pytest.approx(1.0)
+    assert wider.vector(sets) == pytest.approx([wider.rows(s) for s in sets.tolist()], rel=1e-12)
+
+
 @pytest.mark.parametrize("more", [{}, {2: 12}])
 def test_a_row_found_by_a_key_of_two_columns_counts_once_with_its_copies(more: dict[int, int]) -> None:
     """Whichever of the two tables has fewer values of each column: a return has one sale, by its customer too."""
