@@ -31,12 +31,13 @@ from optimizer.plugins.signatures import (
     check_cost_model,
     check_fields,
     check_methods,
+    check_names,
     check_pattern,
 )
 from optimizer.prepass.functions import FunctionRule
 from optimizer.prepass.instructions import Batch, Program, rules_of
-from optimizer.rules.interface import EXPANDS, ImplementationRule, Pattern, RewriteRule, Rule, TransformationRule
-from optimizer.settings import ESTIMATORS
+from optimizer.rules.interface import EXPANDS, ImplementationRule, Pattern, RewriteRule, Rule, Sweep, TransformationRule
+from optimizer.settings import DEFAULTS, ESTIMATORS
 from optimizer.stats.estimator import Estimator
 
 Thing = TypeVar("Thing")
@@ -84,6 +85,12 @@ class Registry:
         if isinstance(made, TransformationRule) and made.expands not in EXPANDS:
             raise SettingsError(f"{_called(rule)} has expands = {made.expands!r:.60}: it is one of {', '.join(EXPANDS)}")
         check_methods(type(made), RULE)
+        check_names(type(made), dir(base))
+        if isinstance(made, RewriteRule) and made.sweep not in (None, *Sweep):
+            raise SettingsError(f"{_called(rule)} has sweep = {made.sweep!r:.60}: it is None or one of {', '.join(Sweep)}")
+        for each in made.used_with if isinstance(made, TransformationRule) else ():
+            if not (isinstance(each, tuple) and len(each) == 2 and hasattr(DEFAULTS, each[0]) and isinstance(each[1], tuple)):
+                raise SettingsError(f'{_called(rule)} has {each!r:.60} in used_with: write ("setting", ("value", ...))')
         if isinstance(made, FunctionRule):
             check_arguments(type(made).function, made.name, ("tree", "context"))
         check_pattern(_called(rule), made.pattern)

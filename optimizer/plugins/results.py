@@ -9,10 +9,11 @@ from typing import Any
 from optimizer.algebra.columns import column_ids, column_set
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.traits import Alternative, TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.cost.joins import JoinCosts
-from optimizer.errors import SettingsError, many, written_in
+from optimizer.errors import PlanscopeError, SettingsError, many, plugin_line, written_in
 from optimizer.rules.interface import ImplementationRule, RewriteRule, Rule, RuleContext
 from optimizer.stats.relation import RelationStats
 
@@ -31,7 +32,7 @@ def _checked(apply: Apply, rule: Rule, where: str, bound: Tree, context: RuleCon
         if found is not None and not isinstance(found, Tree):
             raise SettingsError(f"{where} returned {shown(found)}\napply returns a Tree, None where it does not apply")
         if found is not None:
-            _check_hash(found, where)
+            _check_tree(found, where)
         if found is not None and (missing := bound.columns & ~found.columns):
             without = ", ".join(map(context.columns.label, column_ids(missing)))
             raise SettingsError(f"{where} returned a tree without {without}\nit has the columns of the tree that is bound")
@@ -44,7 +45,7 @@ def _checked(apply: Apply, rule: Rule, where: str, bound: Tree, context: RuleCon
         if not isinstance(each, kind):
             raise SettingsError(f"{where} returned {shown(each)} in its sequence, which is no {kind.__name__}")
         if isinstance(each, Tree):
-            _check_hash(each, where)
+            _check_tree(each, where)
         if isinstance(each, Tree) and each.columns != bound.columns:
             label = context.columns.label
             wrong = {"without": bound.columns & ~each.columns, "with": each.columns & ~bound.columns}
@@ -53,12 +54,20 @@ def _checked(apply: Apply, rule: Rule, where: str, bound: Tree, context: RuleCon
     return found
 
 
-def _check_hash(found: Tree, where: str) -> None:
+def _check_tree(found: Tree, where: str) -> None:
     try:
-        hash(found.op)
-    except TypeError as error:
-        hint = "an operator is a frozen dataclass whose fields are texts, numbers, tuples"
-        raise SettingsError(f"{where} returned a {found.op.name} that is like no other: {error}\n{hint}") from error
+        wrong = [scalar for scalar in found.op.scalars() if not isinstance(scalar, Scalar)]
+        said = f"has {wrong[0]!r:.60} for a scalar" if wrong else ""
+        hash(found.op), found.columns
+    except Exception as error:
+        if isinstance(error, PlanscopeError) or plugin_line(error) is not None:
+            raise
+        said = f"cannot be read: {type(error).__name__}: {error}"
+    if said:
+        hint = (
+            "a tree has an operator, a frozen dataclass whose fields are scalars, texts, numbers or tuples, and a tuple of trees"
+        )
+        raise SettingsError(f"{where} returned a tree that {said}\n{hint}")
 
 
 def check_methods_of(kind: type, checks: Mapping[str, Check]) -> None:

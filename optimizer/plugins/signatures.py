@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from inspect import getattr_static, signature
 from typing import Any
@@ -55,7 +55,7 @@ def check_object(thing: object) -> None:
 
 def check_methods(kind: type, methods: Mapping[str, tuple[str, ...]]) -> None:
     """Raises SettingsError where a class has one of these methods, but with other arguments; where it is none; and where a name
-    of the class is nearly one of these, which it inherits or lacks."""
+    of the class is nearly one of these."""
     for name, arguments in methods.items():
         if hasattr(kind, name):
             method, called = getattr(kind, name), f"{kind.__name__}.{name}"
@@ -63,9 +63,14 @@ def check_methods(kind: type, methods: Mapping[str, tuple[str, ...]]) -> None:
                 raise SettingsError(f"{called} is {method!r:.60}: write def {name}({', '.join(('self', *arguments))})")
             alone = isinstance(getattr_static(kind, name), (staticmethod, classmethod))
             check_arguments(method, called, arguments if alone else ("self", *arguments))
+    check_names(kind, methods)
+
+
+def check_names(kind: type, known: Iterable[str]) -> None:
+    """Raises SettingsError where a name in a class is nearly a known one, which it leaves as it is."""
     for own in vars(kind):
-        if not own.startswith("_") and not any(hasattr(base, own) for base in kind.__bases__):
-            if (near := get_close_matches(own, methods.keys() - vars(kind), 1, 0.88)) and own not in methods:
+        if not own.startswith("_") and own not in known and not any(hasattr(base, own) for base in kind.__bases__):
+            if near := get_close_matches(own, [name for name in known if name not in vars(kind)], 1, 0.88):
                 raise SettingsError(f'{kind.__name__} has "{own}": did you mean "{near[0]}"? If not, call it otherwise')
 
 

@@ -243,6 +243,7 @@ def rewrite(
     """Makes a function a rule. It is asked about trees that fit `pattern`, and answers with a tree of the same rows in the same
     columns, or None where it does not apply. `sweep`: "up" or "down"; `name`: other than the function's; `openings`: as in
     `RewriteRule`."""
+    assert isinstance(pattern, Pattern), "rewrite is called with a pattern, or with nothing: write @rewrite()"
     chosen = None if sweep is None else Sweep(sweep)
 
     def rule_of(function: Rewrite) -> RewriteRule:

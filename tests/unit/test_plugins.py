@@ -196,6 +196,16 @@ def test_decorators_leave_what_they_stand_on_as_it_is_elsewhere() -> None:
         (peek("    arity = 1\n", ""), "the operator Peek has no arity: write arity = 1"),
         (peek("    def derive_props", "    def derive_prop"), "Peek does not say what it produces: write def derive_props"),
         (peek("(self, inputs)", "(self)"), r"Peek.derive_props gets 1 argument \(inputs\)"),
+        (KEEP.replace("    def apply", "    promis = 3\n    def apply"), 'Keep has "promis": did you mean "promise"'),
+        (
+            KEEP.replace("    def apply", "    sweep = 'upp'\n    def apply"),
+            "Keep has sweep = 'upp': it is None or one of up, down",
+        ),
+        (
+            KEEP.replace("Rewrite", "Transformation").replace("    def apply", "    used_with = 'ab'\n    def apply"),
+            "Keep has 'a' in used_with",
+        ),
+        (FUNCTION.replace("(ANY)", ""), r"rewrite is called with a pattern, or with nothing: write @rewrite\(\)"),
         ("@estimator\nclass A: pass\n", "A is no estimator: derive it from Estimator"),
         ("@estimator\nclass histogram(Estimator): pass\n", 'there is a "histogram" already'),
     ],
@@ -382,9 +392,18 @@ ZERO = r"line \d+: (rule \w+ failed .*: )?ZeroDivisionError: division by zero$"
         ),
         (OWN_JOIN_ONLY.replace("(A(),)", "1 / 0"), ZERO),
         (KEEP.replace("None", "1 / 0"), ZERO),
+        (KEEP.replace("None", "Tree(Join, bound.inputs)"), "line 10: rule keep returned a tree that cannot be read: TypeError"),
+        (
+            KEEP.replace("None", "Tree(Filter((1,)), (bound,))"),
+            "rule keep returned a tree that has 1 for a scalar\na tree has an op",
+        ),
+        (KEEP.replace("None", "Tree(Limit((), 0, 1), (bound.op,))"), "rule keep returned a tree that cannot be read: Attr"),
         (peek("return inputs[0]", "return 1 / 0"), ZERO),
         (peek("return inputs[0]", "return ()"), "line 12: derive_props of peek returned an object of type tuple\nit returns Log"),
-        (peek("(bound.op.count)", "([bound.op.count])"), "rule limit_to_peek returned a peek that is like no other: unhashable"),
+        (
+            peek("(bound.op.count)", "([bound.op.count])"),
+            "rule limit_to_peek returned a tree that cannot be read: TypeError: unhashable",
+        ),
     ],
 )
 def test_what_hooks_raise_and_return_is_told_with_file_and_line(tmp_path: Path, tpch: Catalog, body: str, message: str) -> None:
@@ -583,7 +602,7 @@ class OddSort(Sort):
 
 def test_what_a_plug_in_gives_may_be_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
-    odd = KEEP.replace("return None", "return [Tree(Filter((1,)), (bound,))]").replace("RewriteRule", "TransformationRule")
+    odd = KEEP.replace("return None", "return [Tree(Limit((1,), 0, 3), (bound,))]").replace("RewriteRule", "TransformationRule")
     file = written(tmp_path, odd)
     assert main(["explain", "chain/3", "--plugin", file]) == 1
     assert f"planscope has a bug, or what a plug-in gives it is wrong ({file}" in capsys.readouterr().err
