@@ -128,6 +128,7 @@ class Session:
 
     def explain(self, sql: str, analyze: bool = False) -> Explanation:
         """Plan `sql` without running it; with `analyze`, run it too and count rows and time of each operator."""
+        _check_analyze(analyze)
         if analyze:
             self.check_rows()
         now = copy(self)  # with the tables that it has now, whatever is registered later
@@ -137,6 +138,7 @@ class Session:
     def sql(self, sql: str, analyze: bool = False, values: Values = ()) -> Result:
         """Plan and run `sql`. `analyze`: also count rows and time of each operator. `values`: of its parameters, a sequence for
         ?, a mapping for $name. Raises also ExecutionError."""
+        _check_analyze(analyze)
         now = copy(self)
         return now._result(now.optimize(_with_values(sql, values)), analyze)
 
@@ -215,6 +217,11 @@ class Prepared:
                 self._plans.clear()
             self._plans[key] = session.optimize(key[1])
         return session._result(self._plans[key])
+
+
+def _check_analyze(analyze: object) -> None:
+    if not isinstance(analyze, bool):
+        raise SettingsError(f"analyze is True or False, not {analyze!r:.60}: a Session has the settings, values=... parameters")
 
 
 def _with_values(sql: str, values: Values) -> str:

@@ -230,6 +230,9 @@ def test_plans_are_asked_alike_and_what_is_large_shows_itself_in_short() -> None
     session = Session({"t": {"a": [1, 2]}})
     explanation, query = session.explain("select a from t"), session.optimize("select a from t")
     assert explanation.plan.op == query.plan.op and [each.cost for each in explanation.plan.walk()] == [query.plan.cost]
+    for ask in (session.sql, session.explain):  # settings in the place of `analyze` were silently ignored
+        with pytest.raises(SettingsError, match=r"analyze is True or False, not {'pruning': 'none'}: a Session has the settings"):
+            ask("select a from t", {"pruning": "none"})
     with pytest.raises(SettingsError, match="by the number of an event, not 'end'"):
         Replay(explanation.trace.events).seek("end")
     with pytest.raises(AttributeError, match="oops"):
