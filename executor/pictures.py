@@ -15,10 +15,15 @@ from optimizer.trace.state import MemoState
 
 
 class Plan:
-    """A physical plan: `root` is its top operator."""
+    """A physical plan: `root` is its top operator, whose attributes it has too, as the plan of `optimize` does."""
 
     def __init__(self, root: PlanNode, columns: Columns, actual: Actuals | None) -> None:
         self.root, self._columns, self._actual = root, columns, actual
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "root" or name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.root, name)
 
     @property
     def svg(self) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
+from copy import copy
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,7 +28,7 @@ from experiments.workloads.queries import default_data, named_sql, query_name
 from memo_viz.explain import Actuals
 from optimizer.catalog.table import Catalog
 from optimizer.errors import CatalogError, SettingsError
-from optimizer.pipeline import OptimizedQuery, Optimizer
+from optimizer.pipeline import OptimizedQuery, Optimizer, in_short
 from optimizer.plugins.load import chosen_estimator, load_plugins
 from optimizer.prepass.instructions import Program
 from optimizer.prepass.program import PROGRAM
@@ -127,15 +128,19 @@ class Session:
 
     def explain(self, sql: str, analyze: bool = False) -> Explanation:
         """Plan `sql` without running it; with `analyze`, run it too and count rows and time of each operator."""
+        _check_analyze(analyze)
         if analyze:
             self.check_rows()
-        query = self.optimize(sql)
-        return Explanation(self, query, self._measure(query) if analyze else None)
+        now = copy(self)  # with the tables that it has now, whatever is registered later
+        query = now.optimize(sql)
+        return Explanation(now, query, self._measure(query) if analyze else None)
 
     def sql(self, sql: str, analyze: bool = False, values: Values = ()) -> Result:
         """Plan and run `sql`. `analyze`: also count rows and time of each operator. `values`: of its parameters, a sequence for
         ?, a mapping for $name. Raises also ExecutionError."""
-        return self._result(self.optimize(_with_values(sql, values)), analyze)
+        _check_analyze(analyze)
+        now = copy(self)
+        return now._result(now.optimize(_with_values(sql, values)), analyze)
 
     def prepare(self, sql: str) -> Prepared:
         """`sql` with parameters, to be run often. Raises SqlError for a built-in query that there is not."""
@@ -200,14 +205,23 @@ class Prepared:
         self._session, self.text = session, sql
         self._plans: dict[tuple[str, str], OptimizedQuery] = {}
 
+    def __repr__(self) -> str:
+        return f"Prepared({in_short(self.text)!r})"
+
     def sql(self, values: Values = ()) -> Result:
         """Raises as `Session.sql` does."""
-        key = self._session.catalog.digest, _with_values(self.text, values)
+        session = copy(self._session)
+        key = session.catalog.digest, _with_values(self.text, values)
         if key not in self._plans:
             if len(self._plans) >= MOST_PLANS:
                 self._plans.clear()
-            self._plans[key] = self._session.optimize(key[1])
-        return self._session._result(self._plans[key])
+            self._plans[key] = session.optimize(key[1])
+        return session._result(self._plans[key])
+
+
+def _check_analyze(analyze: object) -> None:
+    if not isinstance(analyze, bool):
+        raise SettingsError(f"analyze is True or False, not {analyze!r:.60}: a Session has the settings, values=... parameters")
 
 
 def _with_values(sql: str, values: Values) -> str:

@@ -20,7 +20,7 @@ import click
 
 from experiments.commands.groups import CommandGroup
 from memo_viz.text import clean_lines, shorten
-from optimizer.errors import Interrupted, OutputError, PlanscopeError
+from optimizer.errors import Interrupted, OutputError, PlanscopeError, plugin_line
 
 COMPLETION = "_PLANSCOPE_COMPLETE"  # what a shell sets to be told how to complete, or what to offer
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -151,7 +151,7 @@ def _internal(error: BaseException, arguments: list[str], facts: dict[str, objec
     """A bug in a plug-in: say where. Our own: keep what replays it, and say where that is."""
     plugins: tuple[str, ...] = ()
     if "optimizer.plugins.load" in sys.modules:
-        from optimizer.plugins.load import plugin_line, plugins_in_use
+        from optimizer.plugins.load import plugins_in_use
 
         plugins = plugins_in_use()
         if (where := plugin_line(error)) is not None:

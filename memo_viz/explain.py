@@ -15,7 +15,7 @@ from optimizer.algebra.columns import Columns, column_ids
 from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.printing import described, number
-from optimizer.errors import many
+from optimizer.errors import many, plugins_named
 
 
 class Actual(NamedTuple):
@@ -62,6 +62,7 @@ def plan_json(plan: PlanNode, columns: Columns, actual: Actuals | None = None) -
     return made[plan.id]
 
 
+@plugins_named()
 def plan_table(plan: PlanNode, columns: Columns, actual: Actuals | None = None, width: int = 100) -> str:
     """The plan as an indented tree with figures in columns at the right; long payloads go on over further lines.
 

@@ -16,9 +16,11 @@ from optimizer.algebra.region_graph import RegionGraph, ReorderableRegion
 from optimizer.algebra.traits import TraitSet
 from optimizer.cost.model import CostModel
 from optimizer.engines.arrow import offers
+from optimizer.errors import SettingsError, number_from, written_in
 from optimizer.joins.costing import SetRows
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
+from optimizer.memo.goal import INFINITY
 from optimizer.memo.group import Group
 from optimizer.stats.distinct import distinct_of
 from optimizer.stats.estimator import Estimator
@@ -46,9 +48,14 @@ class Figures:
         self._sets: dict[ReorderableRegion, dict[int, _Estimated]] = {}  # of regions
 
     def estimate(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[RelationStats]) -> RelationStats:
-        if isinstance(op, RegionGraph):
-            return self._region(op, inputs)
-        return self.estimator.estimate(op, props, inputs)
+        stats = self._region(op, inputs) if isinstance(op, RegionGraph) else self.estimator.estimate(op, props, inputs)
+        if type(rows := getattr(stats, "rows", None)) is not float or not 0.0 <= rows < INFINITY:
+            own = type(self.estimator)
+            if not hasattr(stats, "rows"):
+                said = f"the estimator gives {stats!r:.60} for {op.name}, which is no RelationStats"
+                raise SettingsError(written_in(own) + said)
+            stats.rows = number_from(f"the estimator gives {op.name} as its number of rows", rows, finite=True, by=own)
+        return stats
 
     def region_rows(self, region: InnerRegion, leaves: Sequence[Group]) -> SetRows:
         """Rows of the sets of an inner-join region, the same as `estimate` gives their join graphs. Compiled for the estimator
@@ -85,7 +92,12 @@ class Figures:
     def lower_bound(self, op: LogicalOperator, stats: RelationStats, inputs: Sequence[Group], leaves: Sequence[Group]) -> float:
         if self.later_rules and inputs:
             return 0.0
-        return self.cost.lower_bound(op, stats, inputs, leaves)
+        lower = self.cost.lower_bound(op, stats, inputs, leaves)
+        if type(lower) is not float or not 0.0 <= lower < INFINITY:
+            finite = max([stats.rows, *(child.lower for child in inputs)]) < INFINITY
+            said = f"the cost model {self.cost.name} gives {op.name} the bound"
+            lower = number_from(said, lower, finite, self.cost.lower_bound)
+        return lower
 
     def offers(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[Group]) -> tuple[TraitSet, ...]:
         return offers(op, props, inputs)

@@ -23,7 +23,7 @@ from optimizer.cost.model import CostModel
 from optimizer.decorrelate.alternatives import settle_choices
 from optimizer.decorrelate.quick import QUICK
 from optimizer.drivers import new_search
-from optimizer.errors import NoPlan, SettingsError
+from optimizer.errors import NoPlan, SettingsError, plugins_named
 from optimizer.figures import Figures
 from optimizer.joins.join_order import read_join_order
 from optimizer.joins.placed_order import has_order
@@ -64,9 +64,7 @@ class OptimizedQuery:
         self.engine: Search
 
     def __repr__(self) -> str:
-        text = " ".join(self.sql.split())
-        text = text if len(text) <= 60 else f"{text[:59]}…"
-        return f"OptimizedQuery({text!r}, cost={self.cost:,.0f}, rows={self.rows:,.0f})"
+        return f"OptimizedQuery({in_short(self.sql)!r}, cost={self.cost:,.0f}, rows={self.rows:,.0f})"
 
     @property
     def cost(self) -> float:
@@ -89,6 +87,7 @@ class Optimizer:
     >>> Optimizer(catalog).optimize("select count(*) from orders").plan
     """
 
+    @plugins_named()
     def __init__(
         self,
         catalog: Catalog,
@@ -131,6 +130,7 @@ class Optimizer:
         return f"Optimizer({self.catalog!r})"
 
     @collector_paused()
+    @plugins_named()
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
         """Plan one query. Raises SqlError, Unsupported, NoPlan."""
         if trace is not None:
@@ -189,6 +189,7 @@ class Optimizer:
             return self.settings, (*hints.warnings, "the setting join_order is heeded, not the hint Leading")
         return self.settings.replace(join_order=hints.join_order), hints.warnings
 
+    @plugins_named()
     def plan(self, tree: Tree, columns: Columns) -> PlanNode:
         """The cheapest plan of a logical tree without subqueries, with all its columns, for those who have no SQL text."""
         context = RuleContext(columns, self.settings, partition=self.enumerator, bounds=self.catalog.bounds)
@@ -198,6 +199,12 @@ class Optimizer:
         plan = extract(search, search.run(tree, TraitSet(())))
         prune_columns(plan, tree.columns)
         return plan
+
+
+def in_short(sql: str) -> str:
+    """The beginning of a query, on one line."""
+    text = " ".join(sql.split())
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def _since(start_ns: int) -> float:

@@ -214,11 +214,15 @@ class Settings:
             if name not in known:
                 raise SettingsError(f'unknown rule "{name}"\n{did_you_mean(name, known, "planscope rules lists them")}')
 
+    def __new__(cls, **values: Any) -> Settings:
+        """Raises SettingsError for a name that is none."""
+        for name in values:
+            _check_name(name)
+        return object.__new__(cls)
+
     @classmethod
     def from_mapping(cls, values: dict[str, Any]) -> Settings:
         """Settings from name to value. Raises SettingsError, also for names that are none and for two that exclude each other."""
-        for name in values:
-            _check_name(name)
         settings = cls(**values)
         settings.check_together()
         return settings

@@ -13,7 +13,7 @@ from executor.arrow.batches import Batches
 from executor.arrow.context import Context
 from executor.arrow.pipeline import Stage
 from optimizer.algebra.plan import PlanNode
-from optimizer.errors import ExecutionError
+from optimizer.errors import ExecutionError, plugins_named
 
 
 def produce(node: PlanNode, context: Context) -> Batches:
@@ -23,7 +23,8 @@ def produce(node: PlanNode, context: Context) -> Batches:
 
 def stage(node: PlanNode, context: Context) -> Stage:
     """A stage, likewise."""
-    made = node.op.stage(node, context)  # type: ignore[attr-defined]
+    with plugins_named(ExecutionError):
+        made = node.op.stage(node, context)  # type: ignore[attr-defined]
     if not isinstance(made, Stage):
         raise _wrong(node, f"stage returned {_kind(made)}, no Stage")
     tail = None if made.tail is None else partial(_checked, node, context, "tail of stage", made.tail)
@@ -31,16 +32,17 @@ def stage(node: PlanNode, context: Context) -> Stage:
 
 
 def _checked(node: PlanNode, context: Context, what: str, make: Callable[..., Any], *arguments: Any) -> Batches:
-    batches, expected = make(*arguments), context.schema(node)
-    if not isinstance(batches, Iterable):
-        raise _wrong(node, f"{what} returned {_kind(batches)}, no iterator of RecordBatches")
-    for batch in batches:
-        if not isinstance(batch, pa.RecordBatch):
-            raise _wrong(node, f"{what} gave {_kind(batch)}, no RecordBatch")
-        if not batch.schema.equals(expected):
-            came, due = (each.to_string(show_schema_metadata=False).replace("\n", ", ") for each in (batch.schema, expected))
-            raise _wrong(node, f"{what} gave a batch of {came}\nexpected is context.schema(node): {due}")
-        yield batch
+    with plugins_named(ExecutionError):
+        batches, expected = make(*arguments), context.schema(node)
+        if not isinstance(batches, Iterable):
+            raise _wrong(node, f"{what} returned {_kind(batches)}, no iterator of RecordBatches")
+        for batch in batches:
+            if not isinstance(batch, pa.RecordBatch):
+                raise _wrong(node, f"{what} gave {_kind(batch)}, no RecordBatch")
+            if not batch.schema.equals(expected):
+                came, due = (each.to_string(show_schema_metadata=False).replace("\n", ", ") for each in (batch.schema, expected))
+                raise _wrong(node, f"{what} gave a batch of {came}\nexpected is context.schema(node): {due}")
+            yield batch
 
 
 def _wrong(node: PlanNode, text: str) -> ExecutionError:

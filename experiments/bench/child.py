@@ -28,8 +28,7 @@ from typing import Any
 
 from experiments.bench.experiment import Item, Row
 from experiments.bench.registry import load
-from optimizer.errors import BoundRefuted, PlanscopeError
-from optimizer.plugins.load import plugin_line
+from optimizer.errors import BoundRefuted, PlanscopeError, plugin_line
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 _LOOK_SECONDS = 0.02  # between looks at the memory that an item takes
@@ -183,7 +182,7 @@ def measured(name: str, item: Item, idle_mb: float | None = None) -> list[Row]:
         where, text = plugin_line(error), str(error) or "no message"
         if where is not None and not text.startswith("plug-in "):  # as what loads it says
             text = f"plug-in {where}: {text}"
-        rows = [{**failure("error", text), "error_kind": type(error).__name__, "bug": _is_bug(error)}]
+        rows = [{**failure("error", text), "error_kind": type(error).__name__, "bug": where is not None or _is_bug(error)}]
         if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):  # of an operator
             rows = [failure("memory", str(error) or "memory ran out")]
     peak = None if idle_mb is None else status_mb("VmHWM")

@@ -13,7 +13,7 @@ Cost = Callable[..., float]
 
 def own_cost(op: Any, model: str, *figures: Any) -> float:
     """What an operator's method `cost` says. Raises PlanscopeError where it is no number from 0 up."""
-    return number_from(f"the cost model {model} gives {op.name} the cost", op.cost(model, *figures))
+    return number_from(f"the cost model {model} gives {op.name} the cost", op.cost(model, *figures), by=op.cost)
 
 
 class ByOperator(dict[type[PhysicalOperator], Cost]):

@@ -76,6 +76,9 @@ class Goal:
         self.listed: dict[int, Way] | None = None
         self._forget()
 
+    def __repr__(self) -> str:
+        return f"Goal({self.id}, group={self.group}, {self.required.show(str)}, {self.status.value}, cost={self.best_cost:,.0f})"
+
     def reset(self) -> None:
         """Forget what was concluded, because the group may hold more now; what was proved from figures alone is proved again."""
         self.lower, self.listed = 0.0, None

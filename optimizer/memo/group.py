@@ -79,6 +79,9 @@ class Group:
         self.exploring = False
         self.explored = False
 
+    def __repr__(self) -> str:
+        return f"Group({self.id}, {', '.join(each.op.name for each in self.logical)}, rows={self.stats.rows:,.0f})"
+
     def members(self) -> list[LogicalExpr]:
         """All its logical expressions."""
         return self.logical + self.unseen

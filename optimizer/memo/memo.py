@@ -21,8 +21,7 @@ from optimizer.algebra.predicates import combined
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Leaf, Node, Tree, outer_of
-from optimizer.errors import SettingsError, number_from
-from optimizer.memo.goal import INFINITY, Goal
+from optimizer.memo.goal import Goal
 from optimizer.memo.group import Binders, Group, Region
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
 from optimizer.memo.region_groups import RegionGroups
@@ -225,14 +224,7 @@ class Memo:
         props = op.derive_props([child.props for child in children]) if children else node.props  # derived once for all stages
         stats = self.figures.estimate(op, props, [child.stats for child in children])
         leaves = [self.groups[gid] for gid in region.leaves] if region is not None else children
-        if type(rows := getattr(stats, "rows", None)) is not float or not 0.0 <= rows < INFINITY:
-            if not hasattr(stats, "rows"):
-                raise SettingsError(f"the estimator gives {stats!r:.60} for {op.name}, which is no RelationStats")
-            stats.rows = number_from(f"the estimator gives {op.name} as its number of rows", rows, finite=True)
         lower = self.figures.lower_bound(op, stats, children, leaves)
-        if type(lower) is not float or not 0.0 <= lower < INFINITY:
-            finite = max([stats.rows, *(child.lower for child in children)]) < INFINITY
-            lower = number_from(f"the cost model gives {op.name} the bound", lower, finite)
         group = Group(len(self.groups), props, stats, lower, self.figures.offers(op, props, children))
         group.region = region
         group.relations = sum(child.relations for child in children) or 1

@@ -13,10 +13,11 @@ from pathlib import Path
 from optimizer.cost.model import CostModel
 from optimizer.decorrelate.quick import QUICK
 from optimizer.engines.arrow import COST_MODELS, cost_model
-from optimizer.errors import PlanscopeError, SettingsError
+from optimizer.errors import PlanscopeError, SettingsError, plugin_files, written_in
 from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.plugins.parameters import chosen_class
 from optimizer.plugins.registry import Enumerator, Registry, _loading
+from optimizer.plugins.results import shown
 from optimizer.plugins.signatures import check_arguments
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
@@ -26,7 +27,6 @@ from optimizer.stats.choose import EstimatorFactory, estimator_factory
 from optimizer.stats.true import RowCounter
 
 BUILT_IN = ("branch", "conservative")  # enumerators of splits
-_files: dict[str, str] = {}  # path of each plug-in that was run -> as it was named
 _in_use: tuple[str, ...] = ()
 _RULES = frozenset(rule.name for rule in (*rules_of((*QUICK, *PROGRAM)), *TRANSFORMATIONS, *IMPLEMENTATIONS)) | set(ENFORCERS)
 
@@ -80,30 +80,22 @@ def own_enumerators(plugins: Registry) -> dict[str, Enumerator]:
 def _checked(name: str, splits: Enumerator, graph: JoinGraph, s: Relations) -> list[Relations]:
     """What an enumerator of a plug-in gives. Raises PlanscopeError where that is no part of the set with its lowest relation, or
     where the part or what is left of the set is not connected."""
-    parts = splits(graph, s)
-    for part in parts if isinstance(parts, list) else [parts]:
+    parts, where = splits(graph, s), f"{written_in(splits)}the enumerator {name}"
+    if not isinstance(parts, list):
+        raise PlanscopeError(f"{where} gives {shown(parts)} for the set {s:#b}\nit has to give a list of integers")
+    for part in parts:
         if not isinstance(part, int) or part & ~s or part == s or not part & s & -s:
+            by = f"{part:#b}" if isinstance(part, int) else repr(part)[:60]
             raise PlanscopeError(
-                f"the enumerator {name} splits the set {s:#b} by {part!r}\n"
+                f"{where} splits the set {s:#b} by {by}\n"
                 "it has to give a list of parts of the set as integers, each with its lowest relation and not all of it"
             )
         if not (graph.connected(part) and graph.connected(s & ~part)):
             raise PlanscopeError(
-                f"the enumerator {name} splits the set {s:#b} into {part:#b} and {s & ~part:#b}, which is not connected\n"
+                f"{where} splits the set {s:#b} into {part:#b} and {s & ~part:#b}, which is not connected\n"
                 "both parts of a split have to be, as graph.connected says"
             )
     return parts
-
-
-def plugin_line(error: BaseException) -> str | None:
-    """`mine.py, line 7`, where the code of a plug-in raised an error or what caused it; None where none did."""
-    cause: BaseException | None = error
-    while cause is not None:
-        for frame in reversed(traceback.extract_tb(cause.__traceback__)):
-            if frame.filename in _files:
-                return f"{_files[frame.filename]}, line {frame.lineno}"
-        cause = cause.__cause__
-    return None
 
 
 def plugins_in_use() -> tuple[str, ...]:
@@ -137,7 +129,7 @@ def _run(registry: Registry, file: str, path: str) -> None:
     assert spec is not None and spec.loader is not None, f"{path} does not end in .py"
     module = module_from_spec(spec)
     before, registry.file = len(registry.extensions), file
-    _files[path] = file
+    plugin_files[path] = file
     sys.modules[name] = module  # dataclasses look their module up
     _loading.append(registry)
     try:

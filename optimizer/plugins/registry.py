@@ -20,22 +20,24 @@ from optimizer.engines.arrow import COST_MODELS
 from optimizer.errors import SettingsError
 from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition import PARTITIONERS
-from optimizer.plugins.results import check_results, check_ways
+from optimizer.plugins import results
 from optimizer.plugins.signatures import (
     COST_MODEL,
     ESTIMATOR,
+    MORE_OF_COSTS,
     OPERATOR,
     RULE,
     check_arguments,
     check_cost_model,
     check_fields,
     check_methods,
+    check_names,
     check_pattern,
 )
 from optimizer.prepass.functions import FunctionRule
 from optimizer.prepass.instructions import Batch, Program, rules_of
-from optimizer.rules.interface import EXPANDS, ImplementationRule, Pattern, RewriteRule, Rule, TransformationRule
-from optimizer.settings import ESTIMATORS
+from optimizer.rules.interface import EXPANDS, ImplementationRule, Pattern, RewriteRule, Rule, Sweep, TransformationRule
+from optimizer.settings import DEFAULTS, ESTIMATORS
 from optimizer.stats.estimator import Estimator
 
 Thing = TypeVar("Thing")
@@ -83,13 +85,19 @@ class Registry:
         if isinstance(made, TransformationRule) and made.expands not in EXPANDS:
             raise SettingsError(f"{_called(rule)} has expands = {made.expands!r:.60}: it is one of {', '.join(EXPANDS)}")
         check_methods(type(made), RULE)
+        check_names(type(made), dir(base))
+        if isinstance(made, RewriteRule) and made.sweep not in (None, *Sweep):
+            raise SettingsError(f"{_called(rule)} has sweep = {made.sweep!r:.60}: it is None or one of {', '.join(Sweep)}")
+        for each in made.used_with if isinstance(made, TransformationRule) else ():
+            if not (isinstance(each, tuple) and len(each) == 2 and hasattr(DEFAULTS, each[0]) and isinstance(each[1], tuple)):
+                raise SettingsError(f'{_called(rule)} has {each!r:.60} in used_with: write ("setting", ("value", ...))')
         if isinstance(made, FunctionRule):
             check_arguments(type(made).function, made.name, ("tree", "context"))
         check_pattern(_called(rule), made.pattern)
         if isinstance(made, ImplementationRule) and made.to is not None:
             check_fields(_called(rule), made.pattern, made.to)
         self._add(made, _RULES[base], self._taken)
-        check_results(made, self.file)
+        results.check_results(made)
         return rule
 
     def operator(self, operator: type[PhysicalOperator]) -> type[PhysicalOperator]:
@@ -99,15 +107,17 @@ class Registry:
             raise SettingsError(f"{_called(operator)} is no operator: derive it from PhysicalOperator or from one of its classes")
         check_methods(operator, OPERATOR)
         self._add(operator, "operator", _OPERATORS)
-        check_ways(operator, self.file)
+        results.check_methods_of(operator, results.OPERATORS)
         return operator
 
     def cost_model(self, model: Callable[[], CostModel]) -> Callable[[], CostModel]:
         """A class of cost models that needs no arguments; `--set cost_model=NAME` chooses it."""
         check_cost_model(model, _called(model))
-        if isinstance(model, type):
-            check_methods(model, COST_MODEL)
+        if not isinstance(model, type):
+            raise SettingsError(f"an object of {_called(model)} is no cost model here: register the class")
+        check_methods(model, {**COST_MODEL, **MORE_OF_COSTS})
         self._add(model, "cost_model", frozenset(COST_MODELS))
+        results.check_methods_of(model, results.COST_MODELS)
         return model
 
     def estimator(self, estimator: type[Estimator]) -> type[Estimator]:
@@ -116,6 +126,7 @@ class Registry:
             raise SettingsError(f"{_called(estimator)} is no estimator: derive it from Estimator or KnownRows")
         check_methods(estimator, ESTIMATOR)
         self._add(estimator, "estimator", frozenset(ESTIMATORS), name=getattr(estimator, "name", None) or estimator.__name__)
+        results.check_methods_of(estimator, results.ESTIMATORS)
         return estimator
 
     def enumerator(self, splits: Enumerator) -> Enumerator:

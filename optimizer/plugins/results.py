@@ -2,41 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial, wraps
 from typing import Any
 
-from optimizer.algebra.columns import column_ids
+from optimizer.algebra.columns import column_ids, column_set
 from optimizer.algebra.physical import PhysicalOperator
-from optimizer.algebra.traits import Alternative
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import Scalar
+from optimizer.algebra.traits import Alternative, TraitSet
 from optimizer.algebra.trees import Tree
-from optimizer.errors import SettingsError
+from optimizer.cost.joins import JoinCosts
+from optimizer.errors import PlanscopeError, SettingsError, many, plugin_line, written_in
 from optimizer.rules.interface import ImplementationRule, RewriteRule, Rule, RuleContext
+from optimizer.stats.relation import RelationStats
 
 Apply = Callable[[Tree, RuleContext], Any]
+Check = Callable[[Any, str, tuple[Any, ...]], Any]
 
 
-def check_results(rule: Rule, file: str) -> None:
+def check_results(rule: Rule) -> None:
     """Have what `apply` of a rule returns checked; it raises SettingsError where that is wrong."""
-    rule.apply = partial(_checked, rule.apply, rule, f"plug-in {file}: rule {rule.name}")  # type: ignore[attr-defined]
+    rule.apply = partial(_checked, rule.apply, rule, f"{written_in(rule.apply) or written_in(type(rule))}rule {rule.name}")  # type: ignore[attr-defined]
 
 
 def _checked(apply: Apply, rule: Rule, where: str, bound: Tree, context: RuleContext) -> Any:
     found = apply(bound, context)
     if isinstance(rule, RewriteRule):
         if found is not None and not isinstance(found, Tree):
-            raise SettingsError(f"{where} returned {_shown(found)}\napply returns a Tree, None where it does not apply")
+            raise SettingsError(f"{where} returned {shown(found)}\napply returns a Tree, None where it does not apply")
+        if found is not None:
+            _check_tree(found, where)
         if found is not None and (missing := bound.columns & ~found.columns):
             without = ", ".join(map(context.columns.label, column_ids(missing)))
             raise SettingsError(f"{where} returned a tree without {without}\nit has the columns of the tree that is bound")
         return found
     if not isinstance(found, Iterable):
-        raise SettingsError(f"{where} returned {_shown(found)}\napply returns a sequence, () where it does not apply")
+        raise SettingsError(f"{where} returned {shown(found)}\napply returns a sequence, () where it does not apply")
     kind = PhysicalOperator if isinstance(rule, ImplementationRule) else Tree
     found = tuple(found)
     for each in found:
         if not isinstance(each, kind):
-            raise SettingsError(f"{where} returned {_shown(each)} in its sequence, which is no {kind.__name__}")
+            raise SettingsError(f"{where} returned {shown(each)} in its sequence, which is no {kind.__name__}")
+        if isinstance(each, Tree):
+            _check_tree(each, where)
         if isinstance(each, Tree) and each.columns != bound.columns:
             label = context.columns.label
             wrong = {"without": bound.columns & ~each.columns, "with": each.columns & ~bound.columns}
@@ -45,28 +54,83 @@ def _checked(apply: Apply, rule: Rule, where: str, bound: Tree, context: RuleCon
     return found
 
 
-def check_ways(operator: type[PhysicalOperator], file: str) -> None:
-    """Have the alternatives that an operator's own `pass_through` and `derive` return checked; they raise SettingsError."""
-    for name in ("pass_through", "derive"):
-        own = vars(operator).get(name)
-        if callable(own):
-            setattr(operator, name, _with_checked_ways(own, f"plug-in {file}: {name} of {operator.name}"))
+def _check_tree(found: Tree, where: str) -> None:
+    try:
+        wrong = [scalar for scalar in found.op.scalars() if not isinstance(scalar, Scalar)]
+        said = f"has {wrong[0]!r:.60} for a scalar" if wrong else ""
+        hash(found.op), found.columns
+    except Exception as error:
+        if isinstance(error, PlanscopeError) or plugin_line(error) is not None:
+            raise
+        said = f"cannot be read: {type(error).__name__}: {error}"
+    if said:
+        hint = (
+            "a tree has an operator, a frozen dataclass whose fields are scalars, texts, numbers or tuples, and a tuple of trees"
+        )
+        raise SettingsError(f"{where} returned a tree that {said}\n{hint}")
 
 
-def _with_checked_ways(method: Callable[..., Any], where: str) -> Callable[..., Any]:
+def check_methods_of(kind: type, checks: Mapping[str, Check]) -> None:
+    """Have what a class's own methods return checked; they raise SettingsError. Once."""
+    for name, check in checks.items():
+        if callable(own := vars(kind).get(name)) and not hasattr(own, "__wrapped__"):
+            called = getattr(kind, "name", kind.__name__)
+            setattr(kind, name, _with_check(own, f"{written_in(own)}{name} of {called}", check))
+
+
+def _with_check(method: Callable[..., Any], where: str, check: Check) -> Callable[..., Any]:
     @wraps(method)
-    def checked(*args: Any) -> tuple[Alternative, ...]:
-        found = method(*args)
-        if not isinstance(found, Iterable):
-            raise SettingsError(f"{where} returned {_shown(found)}\nit returns a sequence of Alternatives")
-        found = tuple(found)
-        for each in found:
-            if not isinstance(each, Alternative):
-                raise SettingsError(f"{where} returned {_shown(each)} in its sequence, which is no Alternative")
+    def called(*args: Any, **named: Any) -> Any:
+        return check(method(*args, **named), where, (*args, *named.values()))
+
+    return called
+
+
+def _ways(found: Any, where: str, args: tuple[Any, ...]) -> tuple[Alternative, ...]:
+    if not isinstance(found, Iterable):
+        raise SettingsError(f"{where} returned {shown(found)}\nit returns a sequence of Alternatives")
+    alternatives: tuple[Alternative, ...] = tuple(found)
+    for each in alternatives:
+        if not isinstance(each, Alternative):
+            raise SettingsError(f"{where} returned {shown(each)} in its sequence, which is no Alternative")
+        if not isinstance(each.inputs, tuple) or not all(isinstance(part, TraitSet) for part in (*each.inputs, each.delivered)):
+            raise SettingsError(f"{where} returned {each!r:.200}\nan Alternative has a tuple of TraitSets, and a TraitSet")
+        if len(each.inputs) != len(args[-1]):
+            there = f"and there {'is' if len(args[-1]) == 1 else 'are'} {len(args[-1])}"
+            raise SettingsError(f"{where} returned an Alternative for {many(len(each.inputs), 'input')}, {there}")
+    return alternatives
+
+
+def _instance(kind: type | tuple[type, ...], what: str) -> Check:
+    def check(found: Any, where: str, args: tuple[Any, ...]) -> Any:
+        if not isinstance(found, kind):
+            raise SettingsError(f"{where} returned {shown(found)}\nit returns {what}")
         return found
 
-    return checked
+    return check
 
 
-def _shown(value: object) -> str:
+def _estimate(found: Any, where: str, args: tuple[Any, ...]) -> Any:
+    if not isinstance(found, RelationStats):
+        raise SettingsError(f"{where} returned {shown(found)}\nit returns RelationStats")
+    for props in args:
+        if isinstance(props, LogicalProps) and (without := props.columns & ~column_set(found.columns)):
+            count = many(without.bit_count(), "column")
+            raise SettingsError(f"{where} returned RelationStats without figures for {count}\nchange those that super() gives")
+    return found
+
+
+def shown(value: object) -> str:
     return "None" if value is None else f"an object of type {type(value).__name__}"
+
+
+_TEXT, _COLUMNS = _instance(str, "a text"), _instance(int, "a set of columns, as column_set makes it")
+_JOINS = "JoinCosts of optimizer.cost.joins; a model without the method has its joins costed one by one"
+OPERATORS = {
+    "pass_through": _ways, "derive": _ways, "describe": _TEXT, "used_columns": _COLUMNS, "columns_of_input": _COLUMNS,
+}  # fmt: skip
+LOGICAL_OPERATORS = {
+    "derive_props": _instance(LogicalProps, "LogicalProps"), "describe": _TEXT, "used_columns": _COLUMNS,
+}  # fmt: skip
+ESTIMATORS = {"estimate": _estimate, "inner_region": _estimate}
+COST_MODELS = {"join_costs": _instance(JoinCosts, _JOINS)}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from inspect import getattr_static, signature
 from typing import Any
 
+from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
-from optimizer.errors import SettingsError, many
+from optimizer.errors import SettingsError, many, written_in
+from optimizer.plugins.results import LOGICAL_OPERATORS, check_methods_of
 from optimizer.rules.interface import Pattern
 
 RULE = {"apply": ("bound", "context")}
@@ -17,9 +20,14 @@ OPERATOR = {
     "stage": ("node", "context"),
     "pass_through": ("required", "output", "inputs"),
     "derive": ("delivered", "index", "output", "inputs"),
-    "describe": ("label",),
-}
+    "describe": ("label",), "used_columns": ("output",), "columns_of_input": ("index", "output"),
+}  # fmt: skip
+LOGICAL = {
+    "derive_props": ("inputs",), "estimate": ("props", "inputs"), "describe": ("label",), "output_columns": ("inputs",),
+    "used_columns": (), "scalars": (),
+}  # fmt: skip
 ESTIMATOR = {
+    "__init__": ("catalog", "columns"),
     "estimate": ("op", "props", "inputs"), "inner_region": ("leaves", "predicate", "props"), "known": ("relations",),
 }  # fmt: skip
 COST_MODEL = {
@@ -27,6 +35,9 @@ COST_MODEL = {
     "least": ("op", "output", "inputs"),
     "lower_bound": ("op", "output", "inputs", "leaves"),
 }
+MORE_OF_COSTS: dict[str, tuple[str, ...]] = {
+    "__init__": (), "join_costs": (), "rerun": ("op", "delivered", "output", "inputs", "kept"), "least_rerun": ("op",),
+}  # fmt: skip
 
 
 def check_cost_model(model: Any, called: str) -> None:
@@ -43,11 +54,34 @@ def check_object(thing: object) -> None:
 
 
 def check_methods(kind: type, methods: Mapping[str, tuple[str, ...]]) -> None:
-    """Raises SettingsError where a class has one of these methods, but with other arguments."""
+    """Raises SettingsError where a class has one of these methods, but with other arguments; where it is none; and where a name
+    of the class is nearly one of these."""
     for name, arguments in methods.items():
-        if (method := getattr(kind, name, None)) is not None:
+        if hasattr(kind, name):
+            method, called = getattr(kind, name), f"{kind.__name__}.{name}"
+            if not callable(method):
+                raise SettingsError(f"{called} is {method!r:.60}: write def {name}({', '.join(('self', *arguments))})")
             alone = isinstance(getattr_static(kind, name), (staticmethod, classmethod))
-            check_arguments(method, f"{kind.__name__}.{name}", arguments if alone else ("self", *arguments))
+            check_arguments(method, called, arguments if alone else ("self", *arguments))
+    check_names(kind, methods)
+
+
+def check_names(kind: type, known: Iterable[str]) -> None:
+    """Raises SettingsError where a name in a class is nearly a known one, which it leaves as it is."""
+    for own in vars(kind):
+        if not own.startswith("_") and own not in known and not any(hasattr(base, own) for base in kind.__bases__):
+            if near := get_close_matches(own, [name for name in known if name not in vars(kind)], 1, 0.88):
+                raise SettingsError(f'{kind.__name__} has "{own}": did you mean "{near[0]}"? If not, call it otherwise')
+
+
+def check_logical(kind: type[LogicalOperator]) -> None:
+    """Raises SettingsError for a logical operator that lacks something."""
+    for name, value in (("name", f'"{kind.__name__.lower()}"'), ("arity", "1, or how many inputs it has")):
+        if not hasattr(kind, name):
+            raise SettingsError(f"the operator {kind.__name__} has no {name}: write {name} = {value}")
+    if kind.derive_props is LogicalOperator.derive_props:
+        raise SettingsError(f"the operator {kind.__name__} does not say what it produces: write def derive_props(self, inputs)")
+    check_methods(kind, LOGICAL)
 
 
 def check_arguments(function: Callable[..., Any], called: str, arguments: tuple[str, ...]) -> None:
@@ -84,6 +118,9 @@ def check_pattern(rule: str, pattern: Pattern) -> None:
     if pattern.where is not None:
         check_arguments(pattern.where, f"where in the pattern of {rule}", ("op",))
     for op in pattern.op if isinstance(pattern.op, tuple) else (pattern.op,):
+        if op is not None and written_in(op):
+            check_logical(op)
+            check_methods_of(op, LOGICAL_OPERATORS)
         arity, inputs = getattr(op, "arity", None), pattern.inputs
         if op is not None and inputs is not None and arity is not None and arity != len(inputs):
             right = ", ".join((op.__name__, *["ANY"] * arity))

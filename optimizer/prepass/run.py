@@ -7,7 +7,7 @@ tree that has settled costs one look at each part that changed.
 from __future__ import annotations
 
 from optimizer.algebra.trees import Node, Tree
-from optimizer.errors import InternalError, PlanscopeError
+from optimizer.errors import InternalError, PlanscopeError, failed
 from optimizer.prepass.compiled import RuleTable, fits
 from optimizer.prepass.dag import Dag
 from optimizer.prepass.instructions import Batch
@@ -117,7 +117,8 @@ class Run:
                 except PlanscopeError:
                     raise
                 except Exception as error:
-                    raise InternalError(f"rule {rule.name} failed in the pre-pass: {type(error).__name__}: {error}") from error
+                    doing = f"rule {rule.name} failed in the pre-pass: "
+                    raise failed(error, doing) or InternalError(f"{doing}{type(error).__name__}: {error}") from error
                 if after is not None:
                     after = self.dag.intern(after)
                     if self.dag.same(after, vertex):

@@ -43,6 +43,12 @@ class Pattern:
         self.op, self.inputs, self.where, self.under = op, inputs, where, under
         self.depth: int = 0 if op is None else 1 + max((below.depth for below in inputs or ()), default=0)
 
+    def __repr__(self) -> str:
+        if self.op is None:
+            return "ANY"
+        named = " or ".join(op.__name__ for op in (self.op if isinstance(self.op, tuple) else (self.op,)))
+        return f"node({', '.join((named, *map(repr, self.inputs or ())))})"
+
     def takes(self, op: LogicalOperator, above: LogicalOperator | None = None) -> bool:
         """Whether an operator fits, whatever its inputs are; `above`: the one that it is below, where that is known."""
         if self.op is None:
@@ -85,6 +91,9 @@ def node(op: OperatorType, *inputs: Pattern, where: Callable[[LogicalOperator], 
         meant = f": write {_MEANT[name]}" if name in _MEANT else ""
         logical = isinstance(each, type) and issubclass(each, LogicalOperator)
         assert logical, f"a pattern can only name a logical operator, not {name}{meant}"
+    for below in inputs:
+        called = getattr(below, "__name__", repr(below))
+        assert isinstance(below, Pattern), f"an input of a pattern is ANY or a node, not {called:.60}: write node({called:.60})"
     return Pattern(op, inputs or None, where)
 
 
@@ -234,6 +243,7 @@ def rewrite(
     """Makes a function a rule. It is asked about trees that fit `pattern`, and answers with a tree of the same rows in the same
     columns, or None where it does not apply. `sweep`: "up" or "down"; `name`: other than the function's; `openings`: as in
     `RewriteRule`."""
+    assert isinstance(pattern, Pattern), "rewrite is called with a pattern, or with nothing: write @rewrite()"
     chosen = None if sweep is None else Sweep(sweep)
 
     def rule_of(function: Rewrite) -> RewriteRule:

@@ -14,7 +14,7 @@ from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import TraitSet, reduce_traits
 from optimizer.cost.model import CostModel, Reruns, linear_joins
-from optimizer.errors import number_from
+from optimizer.errors import number_from, written_in
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
 from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
@@ -119,6 +119,7 @@ class SearchContext:
         self.open_splits = False  # a join that may raise is beside a join graph: rules have to see its splits like other joins
         self.hurried = False  # a budget is spent: ways are left out
         self.orderless = False  # of these, the alternatives that ask an input for an order
+        self.forbidden: dict[str, str] = {}  # physical operators that cost infinity -> where that is written
         self.stack: list[Task] = []
         self.counters = Counters()
         self.root: Goal | None = None
@@ -165,7 +166,8 @@ class SearchContext:
     def fired_most(self) -> str:
         """The transformation rule that made most of the memo, as the end of a sentence."""
         fired = [(self.counters.rules_fired[rule.name], rule.name) for rule in self.rules.transformations]
-        return "; {1} fired most, {0:,} times".format(*max(fired)) if any(count for count, _ in fired) else ""
+        times, rule = max(fired, default=(0, ""))
+        return f"; of the transformation rules {rule} fired most, {times:,} times" if times else ""
 
     # -- goals --------------------------------------------------------------------------------------------------------------
 
@@ -228,7 +230,8 @@ class SearchContext:
                 each += (runs - 1.0) * (self.cost.least_rerun(mexpr.op) if isinstance(self.cost, Reruns) else each)
             if type(each) is not float or not 0.0 <= each < INFINITY:
                 finite = max([own.stats.rows, *(stats.rows for stats in inputs)]) < INFINITY
-                each = number_from(f"{self.cost.name} says that {mexpr.op.name} costs at least", each, finite)
+                said = f"the cost model {self.cost.name} says that {mexpr.op.name} costs at least"
+                each = number_from(said, each, finite, self.cost.least)
             mexpr.least = each
         return mexpr.least
 
@@ -256,8 +259,10 @@ class SearchContext:
         """Local cost of an operator in a group, over all evaluations of the group."""
         stats = [each.stats for each in inputs]
         first, runs = self.cost.local(op, delivered, group.stats, stats), self.memo.runs(group)
-        if type(first) is not float or not first >= 0.0:
-            first = number_from(f"the cost model {self.cost.name} gives {op.name} the cost", first)
+        if type(first) is not float or not 0.0 <= first < INFINITY:
+            first = number_from(f"the cost model {self.cost.name} gives {op.name} the cost", first, by=self.cost.local)
+            if first == INFINITY and op.name not in self.forbidden:
+                self.forbidden[op.name] = written_in(self.cost.local) or written_in(getattr(op, "cost", None))
         if runs == 1.0:
             return first
         if not isinstance(self.cost, Reruns):

@@ -7,7 +7,7 @@ from traceback import extract_tb
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.traits import ANY
-from optimizer.errors import InternalError, PlanscopeError, many
+from optimizer.errors import InternalError, PlanscopeError, failed, many
 from optimizer.memo.goal import INFINITY, Goal
 from optimizer.rules.interface import Rule
 from optimizer.search.context import SearchContext
@@ -18,10 +18,13 @@ def rule_failed(rule: Rule, gid: int, error: Exception) -> PlanscopeError:
     file on the way to the error."""
     if isinstance(error, PlanscopeError):
         return error
+    doing = f"rule {rule.name} failed on group {gid}: "
+    if (told := failed(error, doing)) is not None:
+        return told
     code = getattr(getattr(type(rule), "apply", None), "__code__", None)
     own = [frame for frame in extract_tb(error.__traceback__) if code is not None and frame.filename == code.co_filename]
     where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
-    return InternalError(f"rule {rule.name} failed on group {gid}: {type(error).__name__}: {error}{where}")
+    return InternalError(f"{doing}{type(error).__name__}: {error}{where}")
 
 
 def why_no_plan(search: SearchContext, goal: Goal) -> str:
@@ -48,8 +51,10 @@ def why_no_plan(search: SearchContext, goal: Goal) -> str:
             lines[f"no plan of group {here.group} ({ops}) comes in {here.required.show(label)}, and nothing may sort it"] = None
         pending += [below for way in listed for below in way.inputs if below.way is None]
         pending += [search.goal(gid, ANY) for mexpr in group.logical for gid in mexpr.inputs if not listed]
-    if len(lines) == 1:  # nothing is missing
-        lines["every plan of it costs infinity: the cost model, or an operator's cost, forbids them all"] = None
+    lines |= {
+        f"{where}{op} costs infinity under the cost model {search.cost.name}, which forbids it": None
+        for op, where in search.forbidden.items()
+    }
     disabled = search.context.settings.disable
     if disabled:
         lines[f"disabled rules: {', '.join(disabled)}"] = None

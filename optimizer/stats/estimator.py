@@ -32,7 +32,7 @@ from optimizer.algebra.scalars import AggregateCall, Call, Case, ColumnRef, Lite
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.types import type_width
 from optimizer.catalog.table import Catalog, Table
-from optimizer.errors import SettingsError
+from optimizer.errors import SettingsError, written_in
 from optimizer.stats.distinct import distinct_of, distinct_rows
 from optimizer.stats.filtered import filtered_figures
 from optimizer.stats.join_estimator import JoinEstimator
@@ -57,7 +57,8 @@ class Estimator(JoinEstimator):
         """The same result, bit by bit, for every expression of a group."""
         stats = self._estimate(op, props, inputs)
         if not isinstance(stats, RelationStats):
-            raise SettingsError(f"the estimate of {op.name} is {stats!r:.60}, which is no RelationStats")
+            by = written_in(getattr(op, "estimate", type(self)))
+            raise SettingsError(f"{by}the estimate of {op.name} is {stats!r:.60}, which is no RelationStats")
         stats.props = props
         return stats
 

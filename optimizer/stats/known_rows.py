@@ -56,7 +56,7 @@ class KnownRows(Estimator):
     def checked(self, relations: RelationSet) -> float | None:
         """What is known, as a float from 0 up. Raises PlanscopeError where that is no number."""
         rows = self.known(relations)
-        return None if rows is None else number_from(f"{type(self).__name__}.known gives", rows, finite=True)
+        return None if rows is None else number_from(f"{type(self).__name__}.known gives", rows, finite=True, by=self.known)
 
     def relation_set(self, tree: Tree) -> RelationSet:
         return RelationSet(tree, self._texts)

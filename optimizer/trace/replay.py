@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from optimizer.errors import CatalogError
+from optimizer.errors import CatalogError, SettingsError
 from optimizer.trace.changes import Draft, Record, Table
 from optimizer.trace.file import read_trace
 from optimizer.trace.state import GoalState, GroupState, MemoState, MExprState, TaskState
@@ -100,8 +100,11 @@ class Replay:
     def seek(self, position: int) -> MemoState:
         """The state after the first `position` events (clipped to the trace). The result is only valid until the next call.
 
-        Raises CatalogError for an event that cannot follow those before it; the position is then before that event.
+        Raises SettingsError for what is no whole number, and CatalogError for an event that cannot follow those before it; the
+        position is then before that event.
         """
+        if not isinstance(position, int):
+            raise SettingsError(f"a trace is sought by the number of an event, not {position!r:.60}")
         position = self.reach(max(0, position))
         block = min(position // BLOCK, len(self._blocks))
         if position < self.position:

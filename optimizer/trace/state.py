@@ -6,9 +6,11 @@ has none, so they do not count when two states are compared.
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from optimizer.errors import many
 from optimizer.trace.tree import FlatTree
 
 
@@ -139,6 +141,10 @@ class MemoState:
     root: int | None = None
     tree: FlatTree | None = field(default=None, compare=False)
     plan: list[dict[str, Any]] | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        tables: dict[str, Sized] = {"group": self.groups, "multi-expression": self.mexprs, "goal": self.goals, "task": self.stack}
+        return f"MemoState({', '.join(many(len(table), noun) for noun, table in tables.items())})"
 
     def copy(self) -> MemoState:
         """The same, with tables of its own; the records in them are shared."""

@@ -31,7 +31,7 @@ OPTIMIZER = {
     "prepass": "errors settings algebra catalog trace stats rules",
     "decorrelate": "errors settings algebra catalog trace stats rules prepass",
     "plugins": "errors settings algebra catalog stats cost joins rules engines prepass decorrelate",
-    "figures": "algebra stats cost memo joins engines",
+    "figures": "errors algebra stats cost memo joins engines",
     "search": "errors settings algebra catalog stats cost trace memo joins rules engines figures",
     "search_stats": "algebra memo search",
     "iterative": "errors settings algebra memo joins rules figures search",

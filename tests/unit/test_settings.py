@@ -29,6 +29,7 @@ def test_whole_numbers(value: object) -> None:
         ("budget_tasks", -5, "setting budget_tasks cannot be negative"),
         ("prepass", "maybe", 'setting prepass is true or false, not "maybe"'),
         ("estimator", "histogramm", 'setting estimator cannot be "histogramm"'),
+        ("prunin", "none", 'unknown setting "prunin"\ndid you mean "pruning"?'),
     ],
 )
 def test_settings_made_without_a_mapping_are_checked_too(name: str, value: object, message: str) -> None:

@@ -14,8 +14,10 @@ import pyarrow.compute as pc
 import pytest
 
 from executor import Session
-from optimizer.errors import CatalogError, PlanscopeError, SqlError
+from optimizer.errors import CatalogError, PlanscopeError, SettingsError, SqlError
 from optimizer.sql.parameters import with_values
+from planscope import ANY, Replay, node
+from planscope.algebra import Filter, Join, Limit
 
 
 class Stream:
@@ -214,3 +216,32 @@ def test_half_a_character_is_no_text() -> None:
 def test_a_parameter_without_values_is_refused() -> None:
     with pytest.raises(PlanscopeError, match=r"values=\[\.\.\.\]"):
         Session({"t": {"a": [1]}}).sql("select a from t where a = ?")
+
+
+def test_an_explanation_keeps_the_tables_of_its_query() -> None:
+    """Asking why, and the trace, plan the query again; another table of the name was an unknown column."""
+    session = Session({"t": {"a": [1, 2]}, "u": {"b": [1]}})
+    explanation, result = session.explain("select * from t join u on a = b"), session.sql("select a from t order by a")
+    session.register("t", {"x": [1]})
+    assert explanation.why(join_order="(u t)").text and explanation.trace.events and result.trace.events
+
+
+def test_plans_are_asked_alike_and_what_is_large_shows_itself_in_short() -> None:
+    session = Session({"t": {"a": [1, 2]}})
+    explanation, query = session.explain("select a from t"), session.optimize("select a from t")
+    assert explanation.plan.op == query.plan.op and [each.cost for each in explanation.plan.walk()] == [query.plan.cost]
+    for ask in (session.sql, session.explain):  # settings in the place of `analyze` were silently ignored
+        with pytest.raises(SettingsError, match=r"analyze is True or False, not {'pruning': 'none'}: a Session has the settings"):
+            ask("select a from t", {"pruning": "none"})
+    with pytest.raises(SettingsError, match="by the number of an event, not 'end'"):
+        Replay(explanation.trace.events).seek("end")
+    with pytest.raises(AttributeError, match="oops"):
+        explanation.plan.oops  # noqa: B018
+    shown = (query.memo.groups[0], query.engine.root, session.prepare("select a from t"), explanation.memo.state)
+    assert [repr(each) for each in shown] == [
+        "Group(0, scan, rows=2)",
+        f"Goal(0, group=0, any, optimal, cost={query.cost:,.0f})",
+        "Prepared('select a from t')",
+        "MemoState(1 group, 2 multi-expressions, 1 goal, 0 tasks)",
+    ]
+    assert repr(node(Join, ANY, node((Filter, Limit), ANY))) == "node(Join, ANY, node(Filter or Limit, ANY))"
