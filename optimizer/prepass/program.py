@@ -66,6 +66,7 @@ from optimizer.prepass.rules.project_pull_join import project_pull_join
 from optimizer.prepass.rules.project_push_union import project_push_union
 from optimizer.prepass.rules.project_remove import project_remove
 from optimizer.prepass.rules.semi_join_to_extreme import semi_join_to_extreme
+from optimizer.prepass.rules.single_join_push_join import single_join_push_join
 from optimizer.prepass.rules.single_join_to_left import single_join_to_left
 from optimizer.prepass.rules.sort_remove import sort_remove
 from optimizer.prepass.rules.union_flatten import union_flatten
@@ -77,7 +78,7 @@ _REWRITES = (
     ConstantFold(), BooleanNormalize(), ComparisonSimplify(), CaseSimplify(), LikeSimplify(), ArithmeticSimplify(),
     arithmetic_within_bounds, not_null_simplify, predicate_weaken, ComparisonUnwrap(), predicate_intersect, empty_propagate,
     or_factor, filter_merge, filter_remove_implied, outer_join_simplify, outer_join_to_anti, mark_join_to_semi,
-    single_join_to_left, filter_push_project, filter_push_join, filter_push_aggregate, filter_push_grouping_sets,
+    single_join_to_left, single_join_push_join, filter_push_project, filter_push_join, filter_push_aggregate, filter_push_grouping_sets,
     filter_push_window, filter_push_setop, filter_push_limit, filter_push_choice,
     FilterPushScan((predicate_intersect, *_AT_JOIN)), *_AT_JOIN, join_connect, project_merge, project_merge_aggregate,
     union_flatten, union_remove_empty, distinct_remove_below, distinct_remove_semi, aggregate_reduce_constant_keys,
