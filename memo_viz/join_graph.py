@@ -60,7 +60,7 @@ def join_graphs(state: MemoState) -> list[nx.DiGraph]:
 def joins_dot(graphs: Sequence[nx.DiGraph], title: str = "") -> str:
     """DOT source, laid out by forces, or in a circle where most relations are linked. Any text is escaped."""
     circle = any(graph.number_of_edges() > 2 * len(graph) for graph in graphs)
-    places = {"overlap": "scalexy", "splines": "true", "sep": "+14", "start": "7", "mode": "KK"}
+    places = {"overlap": "scalexy", "splines": "true", "sep": "+14", "start": "7", "mode": "sgd"}
     dot = drawing("joins", heading(title, ()), layout="circo" if circle else "neato", **places)
     dot.attr("edge", color="#7d8b99", fontname=FONT, fontsize="8.5", fontcolor="#55616d", penwidth="1.4", dir="none")
     for i, graph in enumerate(graphs):
@@ -107,7 +107,7 @@ def _width(graph: nx.DiGraph, node: str) -> float:
 def _relation(data: Mapping[str, Any]) -> str:
     lines = [f"<B>{label_text(without_middle(data['name'], 40))}</B>&#160;"]
     if data["detail"] and data["detail"] != data["name"]:
-        lines += [label_text(line) for line in wrap(data["detail"], 34, 2)]
+        lines += [label_text(line) for line in wrap(data["detail"].removeprefix(data["name"] + " "), 34, 2)]
     lines.append(f'<FONT COLOR="#55616d">{many(number(data["rows"]), "row")}</FONT>')
     text = tip(f"{data['name']}: {data['detail']}")
     cells = "".join(f"<TR><TD {text}>{line}</TD></TR>" for line in lines)

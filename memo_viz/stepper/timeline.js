@@ -137,12 +137,12 @@ export class Timeline {
     const scale = (/** @type {number} */ value, /** @type {number} */ at) =>
       s("text", { class: "scale", x: 3, y: at }, figure(Math.round(value)));
     return [
-      scale(high, y(high) + 8),
-      high > low && scale(low, y(low)),
       curve("own bound", ownLower),
       curve("own best", ownBest),
       curve("bound", lower),
       curve("best", best),
+      scale(high, y(high) + 8),
+      high > low && scale(low, y(low)),
     ];
   }
 

@@ -67,8 +67,8 @@ def test_all_buttons_are_in_a_window_as_narrow_as_a_phone(show, q5_page):
     became(page, "document.querySelector('#app').getBoundingClientRect().width === 400")
     right = "[...document.querySelectorAll('.top button, .bar-row button')].map(b => b.getBoundingClientRect().right)"
     assert max(page.evaluate(right)) <= 400
-    widths = page.evaluate("['.search input', '.top h1'].map(each => document.querySelector(each).clientWidth)")
-    assert widths[0] > 300 and widths[1] >= 100
+    widths = page.evaluate("['.search input', '.time-box', '.top h1'].map(each => document.querySelector(each).clientWidth)")
+    assert widths[0] > 300 and widths[1] > 250 and widths[2] >= 100
 
 
 @pytest.mark.parametrize("width", [600, 800, 1400])

@@ -1,6 +1,7 @@
 """Every kind of picture of a search: what it shows, at which event, in which format, and that hostile texts stay texts."""
 
 import copy
+import itertools
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import networkx as nx
+import pygraphviz
 import pytest
 from test_memo_pictures import HOSTILE, texts, tips
 
@@ -184,6 +186,19 @@ def test_join_graphs(q5: Events, tpch: Catalog) -> None:
     assert wide == "r_regionkey = (n_nationkey + s_nationkey)" and len(graph) == 4
     with pytest.raises(PlanscopeError, match="joins nothing"):
         joins_picture(recorded("select 1 as one from nation", tpch))
+
+
+def test_edges_of_a_flat_join_graph_do_not_cross_and_tables_are_named_once(q5: Events) -> None:
+    picture = joins_picture(q5)
+    seen = texts(render_svg(picture.dot))
+    assert "region [" not in seen and "[(r_name = 'ASIA')]" in seen
+    drawn = pygraphviz.AGraph(string=picture.dot)
+    drawn.layout(prog="neato")
+    place = {node: complex(*map(float, node.attr["pos"].split(","))) for node in drawn.nodes()}
+    for (a, b), (c, d) in itertools.combinations(drawn.edges(), 2):
+        sides = [((q - p).conjugate() * (r - p)).imag for p, q, r in
+                 (map(place.__getitem__, each) for each in ((a, b, c), (a, b, d), (c, d, a), (c, d, b)))]  # fmt: skip
+        assert len({a, b, c, d}) < 4 or sides[0] * sides[1] > 0 or sides[2] * sides[3] > 0, (a, b, c, d)
 
 
 def test_conjuncts_are_told_from_names_and_texts() -> None:
