@@ -17,7 +17,7 @@ from experiments.commands.output import say, table_text
 def command(output: str | None, quick: bool, rows: int | None, quiet: bool) -> None:
     """Measure the Arrow operators on this machine and fit the coefficients of the cost model `arrow`.
 
-    Some 300 queries on synthetic tables; CPU time, by least squares without negative values. Prints the coefficients and how
+    Some 400 queries on synthetic tables; CPU time, by least squares without negative values. Prints the coefficients and how
     well they explain what was measured. A coefficient without points keeps its default.
 
     \b
