@@ -28,6 +28,7 @@ Relations = int
 OnLeaf = tuple[tuple[tuple[float, ColumnSet], ...], ColumnSet]  # factors on one relation, and all its equated columns
 NOTHING: OnLeaf = ((), 0)
 Looks = tuple[Any, ...]
+Found = tuple[int, int, int]  # a relation with a key, the one that looks for its rows, columns of the key or 0 (`_found_by_key`)
 SURE = 0.5  # share of values found by a key from which on all are thought to be
 
 
@@ -57,12 +58,12 @@ class EqualityClass:
 
     def __init__(
         self, pairs: list[tuple[ColumnId, ColumnId]], home: dict[ColumnId, int], leaves: Sequence[RelationStats],
-        found: Mapping[tuple[ColumnId, ColumnId], tuple[int, int, int]], several: Relations,
+        found: Mapping[tuple[ColumnId, ColumnId], list[Found]], several: Relations,
         looks: Sequence[Looks],
     ) -> None:  # fmt: skip
         self._leaves, self._several, self._looks = leaves, several, looks
         self._pairs = [(1 << home[a] | 1 << home[b], 1 << a | 1 << b) for a, b in pairs]
-        self._found = [(1 << a | 1 << b, *found[a, b]) for a, b in pairs if (a, b) in found]
+        self._found = [(1 << a | 1 << b, found[a, b]) for a, b in pairs if (a, b) in found]
         self.relations: Relations = 0
         self.alone: Relations = 0  # relations with an equality of two columns of their own
         for within, _ in self._pairs:
@@ -119,7 +120,7 @@ class EqualityClass:
                     on_leaves[i] = factors, equated | columns
             if self._found:
                 key = entries[0]
-                entries = self._told_by_keys(entries)
+                entries = self._told_by_keys(entries, turns)
                 looking = entries[0]
                 if looking is not key and (matched := self._matched(looking, key)) < 1.0:
                     factors, equated = on_leaves.get(looking.relation, NOTHING)
@@ -149,13 +150,14 @@ class EqualityClass:
         for members in united([columns for within, columns in self._pairs if not within & ~held]):
             yield sorted(self._entry(i, own & members) for i, own in self._columns.items() if held >> i & 1 and own & members)
 
-    def _told_by_keys(self, entries: Sequence[_Entry]) -> list[_Entry]:
+    def _told_by_keys(self, entries: Sequence[_Entry], turns: tuple[int, ...]) -> list[_Entry]:
         """Where rows of a relation are found by its key of several columns, the one that looks for them comes first, so that all
-        factors of the key are the relation's. Copies are left out."""
+        factors of the key are the relation's; where either may be, it is the last in turn. Copies are left out."""
         keyed, copies = {}, set()
         members = union(entry.columns for entry in entries)
-        for both, i, by, on_key in self._found:
+        for both, found in self._found:
             if not both & ~members:
+                i, by, on_key = max(found, key=lambda each: turns.index(each[0]) if each[0] in turns else len(turns))
                 if on_key:
                     keyed[i, by] = on_key
                 else:

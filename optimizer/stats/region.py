@@ -18,7 +18,7 @@ import numpy.typing as npt
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.props import united
 from optimizer.algebra.scalars import Call, Predicate, Scalar
-from optimizer.stats.equality_class import NOTHING, EqualityClass, Looks, OnLeaf, Relations, combined_leaf
+from optimizer.stats.equality_class import NOTHING, EqualityClass, Found, Looks, OnLeaf, Relations, combined_leaf
 from optimizer.stats.relation import CEILING, RelationStats, columns_of
 from optimizer.stats.selectivity import Combine, back_off, plain_column, selectivity
 
@@ -54,7 +54,7 @@ class RegionRows:
             once |= 1 << home[column]
         classes = _connected(equalities)
         looks = _looks(classes, home, leaves)
-        found = _found_by_key(equalities, home, leaves, looks)
+        found = _found_by_key(equalities, home, leaves)
         self._classes = [EqualityClass(pairs, home, leaves, found, several, looks) for pairs in classes]
         self._equalities, self._home = [(1 << home[a] | 1 << home[b], (a, b)) for a, b in equalities], home
         self._looks_within: tuple[Relations, list[Looks]] = 0, []  # of the last set
@@ -240,27 +240,26 @@ def _looks(
 
 
 def _found_by_key(
-    pairs: Sequence[tuple[ColumnId, ColumnId]],
-    home: dict[ColumnId, int],
-    leaves: Sequence[RelationStats],
-    looks: Sequence[Looks],
-) -> dict[tuple[ColumnId, ColumnId], tuple[int, int, int]]:
-    """For equalities of two relations that hold a key of one of them (of both: of the larger table), and of more than one: the
-    relation with the key, the one that looks for its rows, and how many columns the key has if this is one of them, else 0."""
+    pairs: Sequence[tuple[ColumnId, ColumnId]], home: dict[ColumnId, int], leaves: Sequence[RelationStats]
+) -> dict[tuple[ColumnId, ColumnId], list[Found]]:
+    """For equalities of two relations that hold a key of one of them (of both: of the larger table; of both where these are as
+    large), and of more than one: the relation with the key, the one that looks for its rows, and how many columns the key has if
+    this is one of them, else 0."""
     between: dict[tuple[int, int], list[tuple[ColumnId, ColumnId]]] = {}
     for a, b in pairs:
         if home[a] != home[b]:
             between.setdefault((min(home[a], home[b]), max(home[a], home[b])), []).append((a, b))
-    found: dict[tuple[ColumnId, ColumnId], tuple[int, int, int]] = {}
+    found: dict[tuple[ColumnId, ColumnId], list[Found]] = {}
     for (one, other), equal in between.items():
         if len(equal) > 1:
             columns = column_set(c for pair in equal for c in pair)
-            held = [(i, key) for i in (one, other) for key in leaves[i].keys if key and not key & ~columns]
-            if held:
-                i, key = max(held, key=lambda each: (leaves[each[0]].base_rows, looks[each[0]], each))
-                columns_of_key = key.bit_count()
-                for a, b in equal:
-                    found[a, b] = i, one + other - i, columns_of_key if key >> a & 1 or key >> b & 1 else 0
+            held = {i: max(keys) for i in (one, other) if (keys := [k for k in leaves[i].keys if k and not k & ~columns])}
+            largest = max((leaves[i].base_rows for i in held), default=0.0)
+            for i, key in held.items():
+                if leaves[i].base_rows == largest:
+                    for a, b in equal:
+                        of_key = key.bit_count() if key >> a & 1 or key >> b & 1 else 0
+                        found.setdefault((a, b), []).append((i, one + other - i, of_key))
     return found
 
 

@@ -100,6 +100,14 @@ def test_a_set_has_the_same_rows_whatever_else_is_joined_to_it() -> None:
     assert wider.vector(sets) == pytest.approx([wider.rows(s) for s in sets.tolist()], rel=1e-12)
 
 
+def test_which_key_finds_rows_does_not_depend_on_what_else_is_joined() -> None:
+    """Either of two tables of as many rows has a key in their equalities: 222 rows where the second is joined to others, too."""
+    leaves = [table(1000, {0: 900, 1: 5, 2: 300}, 0b11), table(1000, {10: 300, 11: 900, 12: 5}, 1 << 10), table(7, {20: 100})]
+    links = equal(0, 10), equal(1, 12), equal(2, 11)
+    rows = [RegionRows(leaves[:n], conjunction((*links, equal(10, 20))[:n + 1])).rows(0b11) for n in (2, 3)]  # fmt: skip
+    assert rows[0] == rows[1]
+
+
 @pytest.mark.parametrize("more", [{}, {2: 12}])
 def test_a_row_found_by_a_key_of_two_columns_counts_once_with_its_copies(more: dict[int, int]) -> None:
     """Whichever of the two tables has fewer values of each column: a return has one sale, by its customer too."""
