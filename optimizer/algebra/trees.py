@@ -139,20 +139,16 @@ def outer_of(op: LogicalOperator, columns: list[ColumnSet], outer: list[ColumnSe
 
 
 class Leaf:
-    """A group of the memo, standing for all its expressions, inside a binding. `joined`: how many relations its joins join, of
-    which each may be made of others; 1 where it is no join."""
+    """A group of the memo, standing for all its expressions, inside a binding."""
 
-    __slots__ = ("columns", "gid", "joined", "outer", "props", "relations", "volatile")
+    __slots__ = ("columns", "gid", "outer", "props", "relations", "volatile")
     inputs: tuple[Node, ...] = ()
     op: None = None
     flags = 0  # what a group holds is not looked at
     _columns = _flags = _outer = _props = _volatile = 0  # nothing is to be found out
 
-    def __init__(
-        self, gid: int, props: LogicalProps, outer: ColumnSet = 0, volatile: bool = False, relations: int = 1, joined: int = 1
-    ) -> None:
-        self.gid, self.props, self.outer, self.volatile = gid, props, outer, volatile
-        self.relations, self.joined = relations, joined
+    def __init__(self, gid: int, props: LogicalProps, outer: ColumnSet = 0, volatile: bool = False, relations: int = 1) -> None:
+        self.gid, self.props, self.outer, self.volatile, self.relations = gid, props, outer, volatile, relations
         self.columns: ColumnSet = props.columns
 
 

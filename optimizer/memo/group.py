@@ -48,7 +48,6 @@ class Group:
         "exploring",
         "goals",
         "id",
-        "joined",
         "leaf",
         "logical",
         "lower",
@@ -75,7 +74,7 @@ class Group:
         self.binders: Binders = ()
         self.volatile = False
         self.runs = 1.0
-        self.relations = self.joined = 1
+        self.relations = 1
         self.leaf: Leaf | None = None
         self.exploring = False
         self.explored = False

@@ -19,7 +19,6 @@ from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.predicates import combined
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Leaf, Node, Tree, outer_of
 from optimizer.memo.goal import Goal
@@ -229,7 +228,6 @@ class Memo:
         group = Group(len(self.groups), props, stats, lower, self.figures.offers(op, props, children))
         group.region = region
         group.relations = sum(child.relations for child in children) or 1
-        group.joined = sum(child.joined for child in children) if isinstance(op, Join | JoinGraph | RegionGraph) else 1
         group.volatile = any(child.volatile for child in children) or any(s.volatile for s in op.scalars())
         group.outer = _outer(op, children)
         group.binders = around if group.outer else ()
@@ -388,7 +386,7 @@ class Memo:
         """A group as it stands in bindings."""
         group = self.group(gid)
         if group.leaf is None:
-            group.leaf = Leaf(group.id, group.props, group.outer, group.volatile, group.relations, group.joined)
+            group.leaf = Leaf(group.id, group.props, group.outer, group.volatile, group.relations)
         return group.leaf
 
 

@@ -24,7 +24,7 @@ from optimizer.algebra.predicates import predicate_columns
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import TraitSet
-from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra.trees import Tree, postorder
 from optimizer.cost.joins import JoinCosts
 from optimizer.errors import SettingsError
 from optimizer.figures import Figures
@@ -43,9 +43,8 @@ from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
 from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
 from optimizer.rules.transform.aggregate_pull_join import may_be_pulled
-from optimizer.rules.transform.grouping_below_join import MOST_FOR_ALL, centres
 from optimizer.rules.transform.partition_joins import PartitionJoins
-from optimizer.rules.transform.partition_region import PartitionRegion, region_part
+from optimizer.rules.transform.partition_region import PartitionRegion
 from optimizer.search.context import OfSearch, SearchContext, Source
 from optimizer.search.group_ways import GroupWays
 from optimizer.search.region_start import start
@@ -114,10 +113,8 @@ class Regions(OfSearch):
             self.search.counters.narrow(
                 "no rule parts the conjuncts of a join that read the NULLs of an outer join from its others"
             )
-        if not (self._bit and self._mixed) and self.search.rules.bits.get("aggregate_split_join"):
-            regions = collect_join_graphs(tree, lambda region: True, cross)
-            if _groups_centres(regions, self.search.context.settings.expand_joins):
-                self.search.counters.narrow("relations between others of several kinds of joins are not grouped below them")
+        if not self._bit and self.search.rules.bits.get("aggregate_split_join") and _groups_above_others(tree):
+            self.search.counters.narrow("relations between others of several kinds of joins are not grouped below them")
         if self._order is not None:
             context = self.search.context
             placed = place_order(self._order, collected, cross)
@@ -394,31 +391,20 @@ def _crosses(tree: Tree) -> bool:
     return any(op.kind is JoinKind.INNER and not op.predicate for pair in pairs for op in pair)
 
 
-def _groups_centres(tree: Tree, most: int) -> bool:
-    """Whether below grouping there is a region of up to `most` relations with a part that has others between it, joined by inner
-    joins: rules see that only where the inner joins at its top, as they are written, join whole parts."""
-    known = set[int]()  # with such a region below
+def _groups_above_others(tree: Tree) -> bool:
+    """Whether there is grouping above a join that is not inner, and two inner ones below that: where it is tried first, it alone
+    may be what the others are joined to, and no join has it for an input."""
+    known: dict[int, tuple[int, bool]] = {}  # inner joins, and whether there are two below another
     for node in postorder(tree):
         if isinstance(node, Tree):
-            below = any(id(side) in known for side in node.inputs)
-            if below and isinstance(node.op, Aggregate):
+            below = [known.get(id(side), (0, False)) for side in node.inputs]
+            count, found = sum(each[0] for each in below), any(each[1] for each in below)
+            if isinstance(node.op, Aggregate) and found:
                 return True
-            if below or (isinstance(node.op, RegionGraph) and len(node.inputs) <= most and _has_centre(node.op, node.inputs)):
-                known.add(id(node))
-    return False
-
-
-def _has_centre(op: RegionGraph, leaves: tuple[Node, ...]) -> bool:
-    region, leaf = op.region, {1 << i: each for i, each in enumerate(leaves)}
-    assert isinstance(region, JoinRegion)
-    others = [each.operator.relations for each in region.operators if each.operator.kind is not JoinKind.INNER]
-    if len(leaves) > MOST_FOR_ALL:
-        return len(region.operators) - len(others) > 1  # then some part of it may
-    for a, parts, predicate in centres(region, op.relations):
-        if any(all(each & ~part for part in (a, *parts)) for each in others):
-            props = region_part(region, a, leaf).props
-            if not props.unique_on(predicate_columns(predicate) & props.columns):
-                return True
+            if isinstance(node.op, Join):
+                inner = node.op.kind is JoinKind.INNER
+                count, found = count + inner, found or (count > 1 and not inner)
+            known[id(node)] = count, found
     return False
 
 

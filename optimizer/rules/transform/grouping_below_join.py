@@ -61,19 +61,14 @@ class JoinView(NamedTuple):
 def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
     """The parts of a join that may be grouped. A binary join shows its left input (its mirror image is in its group too), a join
     graph every part it has few enough relations for, and a region of several kinds, or of rules that order joins, those that no
-    binary join has for an input; none where there are more than the setting expand_joins. Relations are counted, of which some
-    may be joined in one input already, so that the parts are the same however the joins were cut into regions."""
+    binary join has for an input; none where there are more than the setting expand_joins."""
     most = context.settings.expand_joins
     match below:
         case Tree(RegionGraph(JoinRegion() as several, s), leaves):
             inner = several.inner_predicate(s)
             if inner is None:
-                if _joined(leaves) <= min(most, MOST_FOR_ALL):
-                    leaf = dict(zip(bits(s), leaves, strict=True))
-                    for centre, parts, inner in centres(several, s):
-                        whole = Join(JoinKind.INNER, inner)
-                        others = tuple(region_part(several, each, leaf) for each in parts)
-                        yield JoinView(whole, region_part(several, centre, leaf), Tree(JoinGraph(()), others), others)
+                if len(leaves) <= min(most, MOST_FOR_ALL):
+                    yield from _centres(several, s, leaves)
                 return
             below = Tree(JoinGraph(inner), leaves)
     match below:
@@ -82,7 +77,7 @@ def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
                 yield JoinView(join, a, b)
             if context.join_graph is not None and kind is JoinKind.INNER and isinstance(b, Leaf):
                 yield from _between_pairs(context.join_graph(below), b, context)
-        case Tree(JoinGraph(predicate), leaves) if _joined(leaves) <= most:
+        case Tree(JoinGraph(predicate), leaves) if len(leaves) <= most:
             yield from _views_of_graph(predicate, leaves, context.settings.cross_products, context.forced)
 
 
@@ -93,7 +88,7 @@ def _views_of_graph(
     """Those of a join graph; kept, since every rule asks for them, and derives properties of the parts."""
     region = inner_region(tuple(leaf.columns for leaf in leaves), predicate, cross, forced)
     found = []
-    for s in _parts(region, leaves):
+    for s in _parts(region):
         if region.forced.allows(s):
             rest = region.graph.all & ~s
             join = Join(JoinKind.INNER, region.across(s, rest))
@@ -102,12 +97,11 @@ def _views_of_graph(
     return tuple(found)
 
 
-def _parts(region: InnerRegion, leaves: Sequence[Node]) -> Iterator[Relations]:
+def _parts(region: InnerRegion) -> Iterator[Relations]:
     """The parts of a join graph that may be grouped."""
-    joined = [_joined((leaf,)) for leaf in leaves]
-    n = sum(joined)
+    n = region.n
     for s in range(1, region.graph.all):
-        if (n <= MOST_FOR_ALL or sum(joined[i] for i in column_ids(s)) in (1, n - 1)) and region.graph.connected(s):
+        if (n <= MOST_FOR_ALL or s.bit_count() in (1, n - 1)) and region.graph.connected(s):
             yield s
 
 
@@ -115,13 +109,13 @@ def _between_pairs(graph: Tree | None, last: Leaf, context: RuleContext) -> Iter
     """Parts that no join of a graph has for an input, since they alone link the others. One of its joins shows them for all: the
     one with the first relation without which the others are linked."""
     match graph:
-        case Tree(JoinGraph(predicate), leaves) if _joined(leaves) <= context.settings.expand_joins:
+        case Tree(JoinGraph(predicate), leaves) if graph.relations <= context.settings.expand_joins:
             region = inner_region(tuple(leaf.columns for leaf in leaves), predicate, context.settings.cross_products)
             all_ = region.graph.all
             first = next(i for i in range(region.n) if region.graph.connected(all_ ^ 1 << i))
             if leaves[first] != last or any(conjunct.raises for conjunct in predicate):
                 return
-            for s in _parts(region, leaves):
+            for s in _parts(region):
                 rest = region.graph.components(all_ ^ s)
                 if len(rest) > 1:
                     a, *others = (_one_order(region, each, leaves) for each in (s, *rest))
@@ -142,8 +136,9 @@ def _one_order(region: InnerRegion, s: Relations, leaves: Sequence[Node]) -> Nod
     return tree
 
 
-def centres(region: JoinRegion, s: Relations) -> Iterator[tuple[Relations, list[Relations], Predicate]]:
+def _centres(region: JoinRegion, s: Relations, leaves: Sequence[Node]) -> Iterator[JoinView]:
     """Parts with which others, that nothing links to each other, are joined by inner joins: together they are one join graph."""
+    leaf = dict(zip(bits(s), leaves, strict=True))
     for a in subsets(s):
         parts = region.graph.components(s ^ a)
         if len(parts) < 2 or not all(region.buildable(each) and region.forced.allows(each) for each in (a, *parts)):
@@ -155,16 +150,12 @@ def centres(region: JoinRegion, s: Relations) -> Iterator[tuple[Relations, list[
         inner = [made.join for made in joins if made is not None and made.join.kind is JoinKind.INNER and not made.filter]
         predicate = combined([conjunct for join in inner for conjunct in join.predicate])
         if len(inner) == len(parts) and not any(conjunct.raises for conjunct in predicate):
-            yield a, parts, predicate
-
-
-def _joined(nodes: Iterable[Node]) -> int:
-    """How many relations the joins of several inputs join together: the same whichever of them are one input already."""
-    return sum(each.joined if isinstance(each, Leaf) else each.relations for each in nodes)
+            others = tuple(region_part(region, each, leaf) for each in parts)
+            yield JoinView(Join(JoinKind.INNER, predicate), region_part(region, a, leaf), Tree(JoinGraph(()), others), others)
 
 
 def _few(a: Node, b: Node, most: int) -> bool:
-    sizes = _joined((a,)), _joined((b,))
+    sizes = a.relations, b.relations
     return sum(sizes) <= (most if 1 in sizes else min(most, MOST_FOR_ALL))
 
 
