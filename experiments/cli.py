@@ -20,7 +20,8 @@ import click
 
 from experiments.commands.groups import CommandGroup
 from memo_viz.text import clean_lines, shorten
-from optimizer.errors import Interrupted, OutputError, PlanscopeError, plugin_line
+from optimizer.errors import Interrupted, OutputError, PlanscopeError
+from optimizer.plugin_code import plugin_line
 
 COMPLETION = "_PLANSCOPE_COMPLETE"  # what a shell sets to be told how to complete, or what to offer
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -15,7 +15,8 @@ from optimizer.algebra.columns import Columns, column_ids
 from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.printing import described, number
-from optimizer.errors import many, plugins_named
+from optimizer.errors import many
+from optimizer.plugin_code import plugins_named
 
 
 class Actual(NamedTuple):

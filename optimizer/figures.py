@@ -16,12 +16,13 @@ from optimizer.algebra.region_graph import RegionGraph, ReorderableRegion
 from optimizer.algebra.traits import TraitSet
 from optimizer.cost.model import CostModel
 from optimizer.engines.arrow import offers
-from optimizer.errors import SettingsError, number_from, written_in
+from optimizer.errors import SettingsError
 from optimizer.joins.costing import SetRows
 from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion
 from optimizer.memo.goal import INFINITY
 from optimizer.memo.group import Group
+from optimizer.plugin_code import number_from, written_in
 from optimizer.stats.distinct import distinct_of
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.region_parts import WiderRows, inner_parts

@@ -23,11 +23,12 @@ from optimizer.cost.model import CostModel
 from optimizer.decorrelate.alternatives import settle_choices
 from optimizer.decorrelate.quick import QUICK
 from optimizer.drivers import new_search
-from optimizer.errors import NoPlan, SettingsError, plugins_named
+from optimizer.errors import NoPlan, SettingsError
 from optimizer.figures import Figures
 from optimizer.joins.join_order import read_join_order
 from optimizer.joins.placed_order import has_order
 from optimizer.memo.memo import Memo
+from optimizer.plugin_code import plugins_named
 from optimizer.plugins.load import chosen_cost_model, chosen_enumerator, chosen_estimator, load_plugins
 from optimizer.plugins.signatures import check_cost_model, check_object
 from optimizer.prepass.hep import run_program

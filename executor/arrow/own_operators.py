@@ -13,7 +13,8 @@ from executor.arrow.batches import Batches
 from executor.arrow.context import Context
 from executor.arrow.pipeline import Stage
 from optimizer.algebra.plan import PlanNode
-from optimizer.errors import ExecutionError, plugins_named
+from optimizer.errors import ExecutionError
+from optimizer.plugin_code import plugins_named
 
 
 def produce(node: PlanNode, context: Context) -> Batches:

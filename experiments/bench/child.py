@@ -28,7 +28,8 @@ from typing import Any
 
 from experiments.bench.experiment import Item, Row
 from experiments.bench.registry import load
-from optimizer.errors import BoundRefuted, PlanscopeError, plugin_line
+from optimizer.errors import BoundRefuted, PlanscopeError
+from optimizer.plugin_code import plugin_line
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 _LOOK_SECONDS = 0.02  # between looks at the memory that an item takes

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from optimizer.algebra.physical import PhysicalOperator
-from optimizer.errors import SettingsError, number_from
+from optimizer.errors import SettingsError
+from optimizer.plugin_code import number_from
 
 Cost = Callable[..., float]
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from optimizer.cost.model import CostModel
 from optimizer.decorrelate.quick import QUICK
 from optimizer.engines.arrow import COST_MODELS, cost_model
-from optimizer.errors import PlanscopeError, SettingsError, plugin_files, written_in
+from optimizer.errors import PlanscopeError, SettingsError
 from optimizer.joins.graph import JoinGraph, Relations
+from optimizer.plugin_code import plugin_files, written_in
 from optimizer.plugins.parameters import chosen_class
 from optimizer.plugins.registry import Enumerator, Registry, _loading
 from optimizer.plugins.results import shown
@@ -80,22 +81,28 @@ def own_enumerators(plugins: Registry) -> dict[str, Enumerator]:
 def _checked(name: str, splits: Enumerator, graph: JoinGraph, s: Relations) -> list[Relations]:
     """What an enumerator of a plug-in gives. Raises PlanscopeError where that is no part of the set with its lowest relation, or
     where the part or what is left of the set is not connected."""
-    parts, where = splits(graph, s), f"{written_in(splits)}the enumerator {name}"
+    parts = splits(graph, s)
     if not isinstance(parts, list):
-        raise PlanscopeError(f"{where} gives {shown(parts)} for the set {s:#b}\nit has to give a list of integers")
+        raise _wrong(splits, f"the enumerator {name} gives {shown(parts)} for the set {s:#b}\nit has to give a list of integers")
     for part in parts:
         if not isinstance(part, int) or part & ~s or part == s or not part & s & -s:
             by = f"{part:#b}" if isinstance(part, int) else repr(part)[:60]
-            raise PlanscopeError(
-                f"{where} splits the set {s:#b} by {by}\n"
-                "it has to give a list of parts of the set as integers, each with its lowest relation and not all of it"
+            raise _wrong(
+                splits,
+                f"the enumerator {name} splits the set {s:#b} by {by}\n"
+                "it has to give a list of parts of the set as integers, each with its lowest relation and not all of it",
             )
         if not (graph.connected(part) and graph.connected(s & ~part)):
-            raise PlanscopeError(
-                f"{where} splits the set {s:#b} into {part:#b} and {s & ~part:#b}, which is not connected\n"
-                "both parts of a split have to be, as graph.connected says"
+            raise _wrong(
+                splits,
+                f"the enumerator {name} splits the set {s:#b} into {part:#b} and {s & ~part:#b}, which is not connected\n"
+                "both parts of a split have to be, as graph.connected says",
             )
     return parts
+
+
+def _wrong(splits: Enumerator, text: str) -> PlanscopeError:
+    return PlanscopeError(written_in(splits) + text)
 
 
 def plugins_in_use() -> tuple[str, ...]:

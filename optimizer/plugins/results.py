@@ -13,7 +13,8 @@ from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.traits import Alternative, TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.cost.joins import JoinCosts
-from optimizer.errors import PlanscopeError, SettingsError, many, plugin_line, written_in
+from optimizer.errors import PlanscopeError, SettingsError, many
+from optimizer.plugin_code import plugin_line, written_in
 from optimizer.rules.interface import ImplementationRule, RewriteRule, Rule, RuleContext
 from optimizer.stats.relation import RelationStats
 

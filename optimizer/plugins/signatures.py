@@ -9,7 +9,8 @@ from typing import Any
 
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
-from optimizer.errors import SettingsError, many, written_in
+from optimizer.errors import SettingsError, many
+from optimizer.plugin_code import written_in
 from optimizer.plugins.results import LOGICAL_OPERATORS, check_methods_of
 from optimizer.rules.interface import Pattern
 

@@ -7,7 +7,8 @@ tree that has settled costs one look at each part that changed.
 from __future__ import annotations
 
 from optimizer.algebra.trees import Node, Tree
-from optimizer.errors import InternalError, PlanscopeError, failed
+from optimizer.errors import InternalError, PlanscopeError
+from optimizer.plugin_code import failed
 from optimizer.prepass.compiled import RuleTable, fits
 from optimizer.prepass.dag import Dag
 from optimizer.prepass.instructions import Batch

@@ -14,11 +14,11 @@ from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import TraitSet, reduce_traits
 from optimizer.cost.model import CostModel, Reruns, linear_joins
-from optimizer.errors import number_from, written_in
 from optimizer.memo.goal import INFINITY, Goal, Implementation, Split, Status, Way
 from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
+from optimizer.plugin_code import number_from, written_in
 from optimizer.rules.interface import RuleContext
 from optimizer.rules.rule_set import RuleSet
 from optimizer.search.counters import Counters

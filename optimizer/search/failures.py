@@ -7,8 +7,9 @@ from traceback import extract_tb
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.traits import ANY
-from optimizer.errors import InternalError, PlanscopeError, failed, many
+from optimizer.errors import InternalError, PlanscopeError, many
 from optimizer.memo.goal import INFINITY, Goal
+from optimizer.plugin_code import failed
 from optimizer.rules.interface import Rule
 from optimizer.search.context import SearchContext
 

@@ -32,7 +32,8 @@ from optimizer.algebra.scalars import AggregateCall, Call, Case, ColumnRef, Lite
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.types import type_width
 from optimizer.catalog.table import Catalog, Table
-from optimizer.errors import SettingsError, written_in
+from optimizer.errors import SettingsError
+from optimizer.plugin_code import written_in
 from optimizer.stats.distinct import distinct_of, distinct_rows
 from optimizer.stats.filtered import filtered_figures
 from optimizer.stats.join_estimator import JoinEstimator

@@ -29,7 +29,7 @@ from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import Catalog
-from optimizer.errors import number_from
+from optimizer.plugin_code import number_from
 from optimizer.stats.estimator import Estimator
 from optimizer.stats.filtered import listed_values
 from optimizer.stats.region_parts import region_stats

@@ -168,4 +168,5 @@ def test_a_server_that_dies_ends_what_waits_for_it(tmp_path: Path) -> None:
         finally:
             client.kill()
             client.wait()
-    assert (tmp_path / "out").read_text().endswith("counting: Spark failed: the Spark Connect server does not answer any more\n")
+    lines = (tmp_path / "out").read_text().splitlines()  # PySpark may have warned of it since
+    assert "counting: Spark failed: the Spark Connect server does not answer any more" in lines

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent.parent
 # room (or one module of it) -> rooms of `optimizer` it may import besides itself, each listed before it
 OPTIMIZER = {
     "errors": "",
+    "plugin_code": "errors",
     "toml_places": "",
     "settings": "errors toml_places",
     "presets": "errors",
@@ -21,18 +22,18 @@ OPTIMIZER = {
     "sql": "errors settings algebra catalog",
     "dataset": "errors catalog sql",
     "trace": "errors settings algebra",
-    "stats": "errors settings algebra catalog",
-    "cost": "errors settings algebra catalog stats",
+    "stats": "errors plugin_code settings algebra catalog",
+    "cost": "errors plugin_code settings algebra catalog stats",
     "rules.interface": "errors settings algebra",  # what a rule is, without any rule
     "memo": "errors settings algebra catalog stats cost trace rules.interface",
     "joins": "errors settings algebra catalog stats cost trace rules.interface memo",
     "rules": "errors settings algebra catalog stats cost trace rules.interface memo joins",
     "engines": "errors settings algebra catalog stats cost rules",
-    "prepass": "errors settings algebra catalog trace stats rules",
+    "prepass": "errors plugin_code settings algebra catalog trace stats rules",
     "decorrelate": "errors settings algebra catalog trace stats rules prepass",
-    "plugins": "errors settings algebra catalog stats cost joins rules engines prepass decorrelate",
-    "figures": "errors algebra stats cost memo joins engines",
-    "search": "errors settings algebra catalog stats cost trace memo joins rules engines figures",
+    "plugins": "errors plugin_code settings algebra catalog stats cost joins rules engines prepass decorrelate",
+    "figures": "errors plugin_code algebra stats cost memo joins engines",
+    "search": "errors plugin_code settings algebra catalog stats cost trace memo joins rules engines figures",
     "search_stats": "algebra memo search",
     "iterative": "errors settings algebra memo joins rules figures search",
     "drivers": "cost trace memo rules search iterative",
@@ -41,14 +42,14 @@ OPTIMIZER = {
     "stage_events": "algebra memo trace prepass search",
     "stages": "algebra rules prepass decorrelate",
     "collector": "",
-    "pipeline": "errors settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass figures"
+    "pipeline": "errors plugin_code settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass figures"
     " search search_stats drivers plugins stages stage_events collector",
     "explanation": "errors settings algebra catalog stats cost trace memo joins rules figures plan_space search audit pipeline",
 }
 
 # folder, or one file of it -> what it may import of the product besides its own folder
 FOLDERS = {
-    "executor": "optimizer.algebra optimizer.errors",
+    "executor": "optimizer.algebra optimizer.errors optimizer.plugin_code",
     "executor/session.py": "optimizer memo_viz experiments.workloads",  # the front door from Python, and what it hands out:
     "executor/execution.py": "optimizer memo_viz",
     "executor/explanation.py": "optimizer memo_viz",
@@ -58,7 +59,7 @@ FOLDERS = {
     "executor/registered.py": "optimizer",
     "executor/spark/placing.py": "optimizer.algebra optimizer.catalog optimizer.cost optimizer.errors",
     "executor/spark/engine.py": "optimizer.algebra optimizer.cost optimizer.errors",
-    "memo_viz": "optimizer.algebra optimizer.errors optimizer.trace",
+    "memo_viz": "optimizer.algebra optimizer.errors optimizer.plugin_code optimizer.trace",
     "experiments": "optimizer executor memo_viz",
     "planscope": "optimizer executor memo_viz experiments",  # names only; nothing imports it
 }
