@@ -42,8 +42,8 @@ OPTIMIZER = {
     "stage_events": "algebra memo trace prepass search",
     "stages": "algebra rules prepass decorrelate",
     "collector": "",
-    "pipeline": "errors plugin_code settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass figures"
-    " search search_stats drivers plugins stages stage_events collector",
+    "pipeline": "errors plugin_code settings algebra catalog sql trace stats cost memo joins rules engines decorrelate prepass"
+    " figures search search_stats drivers plugins stages stage_events collector",
     "explanation": "errors settings algebra catalog stats cost trace memo joins rules figures plan_space search audit pipeline",
 }
 

@@ -34,6 +34,7 @@ from hand_made_plans import (
     values,
 )
 
+from executor import Session
 from executor.arrow.context import Tuning
 from executor.arrow.key_index import KeyIndex
 from optimizer.algebra import AggregateItem, Join, MarkJoin, PlanNode, SingleJoin, SortKey, conjunction
@@ -356,3 +357,11 @@ def test_null_safe_keys_of_an_index() -> None:
     without = KeyIndex([pa.array([1, 2, 3])], 1)  # no NULL to find
     assert without.find([pa.array([2, None])]).tolist() == [1, -1]
     assert KeyIndex([pa.nulls(3)], 1).find([pa.nulls(2)]).tolist() == [0, 0]
+
+
+def test_a_scalar_subquery_of_two_rows_is_an_error_where_its_relation_has_rows() -> None:
+    session = Session({"t": {"a": [1, 2], "b": [1, 2]}, "u": {"x": [1, 2]}, "none": {"a": pa.array([], pa.int64())}})
+    for joined in ("t join u on t.a = u.x", "t join u on t.a = u.x + 100"):  # the second joins nothing
+        with pytest.raises(ExecutionError, match="More than one row"):
+            session.sql(f"select 1 from {joined} where t.b = (select x from u)")
+    assert session.sql("select 1 from none join u on a = x where a = (select x from u)").table.num_rows == 0
