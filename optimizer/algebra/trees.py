@@ -95,9 +95,9 @@ class Tree:
         return bool(self._volatile)
 
     @property
-    def relations(self) -> int:
-        """How many relations it is computed from, as it is written; for limits on the search."""
-        return sum(each.relations for each in self.inputs) or 1
+    def relations(self) -> ColumnSet:
+        """A column of each relation that it is computed from, for limits on the search."""
+        return union(each.relations for each in self.inputs) if self.inputs else relation_of(self.columns)
 
     @property
     def has_apply(self) -> bool:
@@ -147,12 +147,19 @@ class Leaf:
     flags = 0  # what a group holds is not looked at
     _columns = _flags = _outer = _props = _volatile = 0  # nothing is to be found out
 
-    def __init__(self, gid: int, props: LogicalProps, outer: ColumnSet = 0, volatile: bool = False, relations: int = 1) -> None:
+    def __init__(
+        self, gid: int, props: LogicalProps, outer: ColumnSet = 0, volatile: bool = False, relations: ColumnSet = 0
+    ) -> None:
         self.gid, self.props, self.outer, self.volatile, self.relations = gid, props, outer, volatile, relations
         self.columns: ColumnSet = props.columns
 
 
 Node: TypeAlias = Tree | Leaf
+
+
+def relation_of(columns: ColumnSet) -> ColumnSet:
+    """What stands for a relation in `relations`; those without columns are not told apart."""
+    return columns & -columns or 1
 
 
 def postorder(root: Node) -> Iterator[Node]:

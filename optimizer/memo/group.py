@@ -37,9 +37,9 @@ class Group:
     can have without a sort, found from the leaves up. `lower`: no plan of the group costs less. `parents`: logical
     expressions that use the group. `goals`: by required traits, reduced in this group. `outer`: columns of enclosing queries
     that it reads; `binders`: what binds these, which tells apart groups of equal expressions, since it says how often they are
-    evaluated: `runs`, once `memo.runs` was asked. `volatile`: evaluated again it may give other rows.
-    `leaf`: how it stands in bindings, once it did. `unseen`: joins of a region that are there to be costed; transformation rules
-    neither bind them nor look into them.
+    evaluated: `runs`, once `memo.runs` was asked. `relations`: a column of each that it is computed from. `volatile`: evaluated
+    again it may give other rows. `leaf`: how it stands in bindings, once it did. `unseen`: joins of a region that are there to be
+    costed; transformation rules neither bind them nor look into them.
     """
 
     __slots__ = (
@@ -74,7 +74,7 @@ class Group:
         self.binders: Binders = ()
         self.volatile = False
         self.runs = 1.0
-        self.relations = 1
+        self.relations: ColumnSet = 0
         self.leaf: Leaf | None = None
         self.exploring = False
         self.explored = False

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from optimizer.algebra.columns import ColumnSet, column_ids
+from optimizer.algebra.columns import ColumnSet, column_ids, union
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Choice, LogicalOperator
@@ -20,7 +20,7 @@ from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.predicates import combined
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import TraitSet
-from optimizer.algebra.trees import Leaf, Node, Tree, outer_of
+from optimizer.algebra.trees import Leaf, Node, Tree, outer_of, relation_of
 from optimizer.memo.goal import Goal
 from optimizer.memo.group import Binders, Group, Region
 from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
@@ -227,7 +227,7 @@ class Memo:
         lower = self.figures.lower_bound(op, stats, children, leaves)
         group = Group(len(self.groups), props, stats, lower, self.figures.offers(op, props, children))
         group.region = region
-        group.relations = sum(child.relations for child in children) or 1
+        group.relations = union(child.relations for child in children) if children else relation_of(props.columns)
         group.volatile = any(child.volatile for child in children) or any(s.volatile for s in op.scalars())
         group.outer = _outer(op, children)
         group.binders = around if group.outer else ()

@@ -17,6 +17,7 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import PhysicalOperator
+from optimizer.algebra.query_blocks import Blocks
 from optimizer.algebra.trees import Node, Tree
 from optimizer.settings import Settings
 
@@ -130,7 +131,7 @@ class RuleContext(NamedTuple):
     `grouped_share`: how many rows are left of one of a node's when they are grouped by columns, as estimated; none before the
     search. `join_graph`: an inner join with all that its inputs join, where rules alone order joins. `bounds`: by table and
     column, as stored, between which values all of the column lie, None where that is not known. `spools`: what references read,
-    before the search; what a recursion reads of itself is not among them."""
+    before the search; what a recursion reads of itself is not among them. `blocks`: the query's (`algebra.query_blocks`)."""
 
     columns: Columns
     settings: Settings
@@ -140,6 +141,7 @@ class RuleContext(NamedTuple):
     join_graph: Callable[[Tree], Tree | None] | None = None
     bounds: Callable[[str, str], tuple[Any, Any] | None] | None = None
     spools: Mapping[int, Tree] = MappingProxyType({})
+    blocks: Blocks = ()
 
 
 EXPANDS = ("always", "small", "never")  # a TransformationRule's `expands`

@@ -21,16 +21,17 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Scan
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import predicate_columns
+from optimizer.algebra.query_blocks import with_blocks_of
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import TraitSet
-from optimizer.algebra.trees import Tree, postorder
+from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.cost.joins import JoinCosts
 from optimizer.errors import SettingsError
 from optimizer.figures import Figures
 from optimizer.joins.collect import collect_join_graphs
 from optimizer.joins.csg import count_connected_sets
-from optimizer.joins.graph import Relations
+from optimizer.joins.graph import Relations, bits
 from optimizer.joins.inner import InnerRegion, inner_region
 from optimizer.joins.join_order import read_join_order, subtrees
 from optimizer.joins.placed_order import aliases_of, place_order
@@ -42,9 +43,10 @@ from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
 from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
-from optimizer.rules.transform.aggregate_pull_join import may_be_pulled
+from optimizer.rules.transform.aggregate_pull_join import AggregatePullJoin, may_be_pulled
+from optimizer.rules.transform.grouping_below_join import MOST_FOR_ALL, Limit, centres
 from optimizer.rules.transform.partition_joins import PartitionJoins
-from optimizer.rules.transform.partition_region import PartitionRegion
+from optimizer.rules.transform.partition_region import PartitionRegion, region_part
 from optimizer.search.context import OfSearch, SearchContext, Source
 from optimizer.search.group_ways import GroupWays
 from optimizer.search.region_start import start
@@ -94,6 +96,7 @@ class Regions(OfSearch):
         self._order = read_join_order(order) if order else None
         self._mixed = PartitionRegion.name in rules.bits
         self._too_many: set[Predicate] = set()  # of joins that are not inner, in regions too large to be ordered as a whole
+        self._several = list[LogicalExpr]()  # regions of several kinds of more than expand_joins relations
         self._regrouping = sum(rules.bits.get(name, 0) for name in _REGROUPING)
         joins = rules.joins
         known = joins <= {JoinToHashJoin, JoinToMergeJoin, JoinToNestedLoopJoin}
@@ -105,7 +108,9 @@ class Regions(OfSearch):
         where the join order asked for is none of the query's."""
         if self._order is not None and not self._bit:
             raise SettingsError("join_order needs the rule partition_joins, which is off")
-        cross = self.search.context.settings.cross_products
+        context = self.search.context
+        self.search.context = context = context._replace(blocks=with_blocks_of(tree, context.blocks))
+        cross = context.settings.cross_products
         collected = collect_join_graphs(tree, self._takes, cross) if self._bit else tree
         if not self._bit and not cross and _crosses(tree):
             self.search.counters.narrow("cross products stay where they are without cross_products=true")
@@ -113,10 +118,11 @@ class Regions(OfSearch):
             self.search.counters.narrow(
                 "no rule parts the conjuncts of a join that read the NULLs of an outer join from its others"
             )
-        if not self._bit and self.search.rules.bits.get("aggregate_split_join") and _groups_above_others(tree):
-            self.search.counters.narrow("relations between others of several kinds of joins are not grouped below them")
+        if not (self._bit and self._mixed) and self.search.rules.bits.get("aggregate_split_join"):
+            regions = collect_join_graphs(tree, lambda region: True, cross)
+            if _groups_centres(regions, Limit(context.settings.expand_joins, context.blocks)):
+                self.search.counters.narrow("relations between others of several kinds of joins are not grouped below them")
         if self._order is not None:
-            context = self.search.context
             placed = place_order(self._order, collected, cross)
             self.search.context = context._replace(forced=placed)
         return collected
@@ -144,14 +150,22 @@ class Regions(OfSearch):
             self.wholes.pop(graph, None)
         by_cost = search.context.settings.decorrelate == "cost"
         self._forms = by_cost and search.memo.merges > 0  # trees of a choice have become one group
+        most = search.context.settings.expand_joins
+        self._several.clear()
         for group in search.memo.groups:
             graphs = [mexpr for mexpr in group.logical if isinstance(mexpr.op, JoinGraph) and mexpr.rule is None]
+            self._several += [
+                m for m in group.logical if isinstance(m.op, RegionGraph) and m.rule is None and len(m.inputs) > most
+            ]
             if self.stay(group.logical):
                 search.counters.narrow("joins of several kinds are too many to be tried in other orders")
             for mexpr in graphs:
                 decision = self._decision(mexpr, len(graphs) > 1)
                 self._decide(mexpr, decision)
                 self._reckon(decision)
+                n = len(mexpr.inputs)
+                if n > most and "small" in search.rules.wishes and self._pulled_in_part(mexpr):
+                    search.counters.narrow(f"no aggregate was pulled up between {n} relations, more than expand_joins={most}")
                 if splits and decision.method is not Method.EXPAND:
                     mexpr.barred |= self._bit  # rules do not see its splits
                 elif mexpr.barred & self._bit:
@@ -217,7 +231,10 @@ class Regions(OfSearch):
     def overlooked(self) -> list[LogicalExpr]:
         """Join graphs of the query that a rule looks into after all, by what rules have put beside them, and those that have some
         of their relations."""
-        found, find = list[LogicalExpr](), self.search.memo.find
+        found, find, group = list[LogicalExpr](), self.search.memo.find, self.search.memo.group
+        for region in self._several:
+            if any(isinstance(m.op, Join) for gid in region.inputs for m in group(gid).logical):
+                self.search.counters.narrow(f"joins in one of {len(region.inputs)} relations were not tried beside the others")
         for graph, before in list(self.wholes.items()):
             if graph.rule is not None or graph.dropped or before.method is Method.EXPAND or before.lost:
                 continue
@@ -277,6 +294,20 @@ class Regions(OfSearch):
         if any(isinstance(op, Join) and op.kind is JoinKind.INNER for op in (*above, *below)):
             return _RAISING
         return "above" if above else "below" if below else ""
+
+    def _pulled_in_part(self, mexpr: LogicalExpr) -> bool:
+        """Whether an aggregate could be pulled above a join of it with one other of these relations, if that stood alone."""
+        memo, context = self.search.memo, self.search.context
+        region, leaves = region_of(self.search, mexpr), [memo.binding_leaf(gid) for gid in mexpr.inputs]
+        for i, gid in enumerate(mexpr.inputs):
+            for m in memo.group(gid).logical:
+                if self._may_be_pulled(m):
+                    aggregate = Tree(m.op, (memo.binding_leaf(m.inputs[0]),))
+                    for j in bits(region.graph.neighbours(1 << i)):
+                        join = Join(JoinKind.INNER, region.across(1 << i, j))
+                        if AggregatePullJoin().apply(Tree(join, (aggregate, leaves[j.bit_length() - 1])), context):
+                            return True
+        return False
 
     def _below_grouped(self, mexpr: LogicalExpr) -> bool:
         """Whether groups of these joins are joined: pulled up, they leave these joins beside that one."""
@@ -391,20 +422,35 @@ def _crosses(tree: Tree) -> bool:
     return any(op.kind is JoinKind.INNER and not op.predicate for pair in pairs for op in pair)
 
 
-def _groups_above_others(tree: Tree) -> bool:
-    """Whether there is grouping above a join that is not inner, and two inner ones below that: where it is tried first, it alone
-    may be what the others are joined to, and no join has it for an input."""
-    known: dict[int, tuple[int, bool]] = {}  # inner joins, and whether there are two below another
+def _groups_centres(tree: Tree, limit: Limit) -> bool:
+    """Whether below grouping there is a region within the limit with a part that has others between it, joined by inner joins:
+    rules see that only where the inner joins at its top, as they are written, join whole parts."""
+    known = set[int]()  # with such a region below
     for node in postorder(tree):
         if isinstance(node, Tree):
-            below = [known.get(id(side), (0, False)) for side in node.inputs]
-            count, found = sum(each[0] for each in below), any(each[1] for each in below)
-            if isinstance(node.op, Aggregate) and found:
+            below = any(id(side) in known for side in node.inputs)
+            if below and isinstance(node.op, Aggregate):
                 return True
-            if isinstance(node.op, Join):
-                inner = node.op.kind is JoinKind.INNER
-                count, found = count + inner, found or (count > 1 and not inner)
-            known[id(node)] = count, found
+            if below or (
+                isinstance(node.op, RegionGraph)
+                and limit.count(node.inputs) <= limit.most
+                and _has_centre(node.op, node.inputs, limit)
+            ):
+                known.add(id(node))
+    return False
+
+
+def _has_centre(op: RegionGraph, leaves: tuple[Node, ...], limit: Limit) -> bool:
+    region, leaf = op.region, {1 << i: each for i, each in enumerate(leaves)}
+    assert isinstance(region, JoinRegion)
+    others = [each.operator.relations for each in region.operators if each.operator.kind is not JoinKind.INNER]
+    if limit.count(leaves) > MOST_FOR_ALL:
+        return len(region.operators) - len(others) > 1  # then some part of it may
+    for a, parts, predicate in centres(region, op.relations):
+        if any(all(each & ~part for part in (a, *parts)) for each in others):
+            props = region_part(region, a, leaf).props
+            if not props.unique_on(predicate_columns(predicate) & props.columns):
+                return True
     return False
 
 

@@ -125,25 +125,26 @@ class Search(SearchContext):
 
     def optimize(self, root: int, required: TraitSet = ANY, limit: float = INFINITY) -> Goal:
         """Search the root group for `required` under an inclusive limit; the goal says what was found or proved."""
-        goal = self.root_goal(root, required)
+        goal, again = self.root_goal(root, required), list[int]()
         while True:
             self.ask(goal, limit)
+            for gid in again:  # first: what is above may find more then, also where no plan of these is asked for
+                self.push(ExploreInput(gid))
             if not self.drain():
                 self._take_first_plan(goal)
                 return goal
-            if not (self._look_again() or self.outdated()):
+            again = self._look_again()
+            if not (again or self.outdated()):
                 return goal
             self.restart()
             goal = self.root_goal(goal.group, required)
 
-    def _look_again(self) -> bool:
-        """Whether there are joins that rules look into after all, to be explored when they are asked for again. Where everything
-        was explored before, there are none."""
-        graphs = [] if self.exploration == "all" else self.regions.overlooked()
-        for graph in graphs:
-            group = self.memo.group(graph.group)
+    def _look_again(self) -> list[int]:
+        """Groups of joins that rules look into after all, to be explored; none where everything was explored before."""
+        groups = [] if self.exploration == "all" else [self.memo.group(graph.group) for graph in self.regions.overlooked()]
+        for group in groups:
             group.explored = group.exploring = False
-        return bool(graphs)
+        return [group.id for group in groups]
 
     def root_goal(self, gid: int, required: TraitSet) -> Goal:
         """The goal of a group, which is the root's from now on."""

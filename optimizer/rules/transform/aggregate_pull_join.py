@@ -43,7 +43,7 @@ class AggregatePullJoin(TransformationRule):
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(Join(kind, predicate) as join, (Tree(Aggregate() as aggregate, (a,)), b)) if kind in KEPT_LEFT:
-                if a.relations + b.relations > context.settings.expand_joins:
+                if (a.relations | b.relations).bit_count() > context.settings.expand_joins:
                     return ()
                 beside = 0 if kind.left_only else b.columns
                 above = tuple(s for s in predicate if s.columns & results(aggregate)) if kind is JoinKind.INNER else ()

@@ -50,7 +50,7 @@ class AggregatePushOuterJoin(TransformationRule):
                 known = column_set(keys)
                 if not keys or known & ~a.columns or not a.props.unique_on(known) or not may_see_more_rows(items):
                     return ()
-                if a.relations + b.relations > context.settings.expand_joins:
+                if (a.relations | b.relations).bit_count() > context.settings.expand_joins:
                     return ()
                 if any(not missing_partner_is_null(item.call, b.columns) for item in items):
                     return ()

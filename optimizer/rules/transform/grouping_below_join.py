@@ -12,7 +12,7 @@ from itertools import accumulate
 from operator import or_
 from typing import NamedTuple
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
@@ -20,6 +20,7 @@ from optimizer.algebra.logical import AggregateItem
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import combined, predicate_columns
 from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.query_blocks import Blocks, count_relations
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Leaf, Node, Tree
@@ -58,37 +59,59 @@ class JoinView(NamedTuple):
         return Tree(JoinGraph(combined((*self.join.predicate, *self.within))), (a, *self.rest))
 
 
+class Limit(NamedTuple):
+    """Up to how many relations (`most`) a join may have for its parts to be grouped."""
+
+    most: int
+    blocks: Blocks
+
+    def count(self, leaves: Iterable[Node]) -> int:
+        together = union(leaf.relations for leaf in leaves)
+        return count_relations(together, together, self.blocks)
+
+    def allows(self, a: ColumnSet, b: ColumnSet) -> bool:
+        """Whether relations `a` may be grouped where they are joined with `b`."""
+        n = count_relations(a | b, a | b, self.blocks)
+        one = n > MOST_FOR_ALL and any(count_relations(each, a | b, self.blocks) == 1 for each in (a, b))
+        return n <= self.most and (n <= MOST_FOR_ALL or one)
+
+
 def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
     """The parts of a join that may be grouped. A binary join shows its left input (its mirror image is in its group too), a join
     graph every part it has few enough relations for, and a region of several kinds, or of rules that order joins, those that no
-    binary join has for an input; none where there are more than the setting expand_joins."""
-    most = context.settings.expand_joins
+    binary join has for an input; none where there are more than the setting expand_joins. Relations are counted as in the query,
+    so that the parts are the same however they were joined first."""
+    limit = Limit(context.settings.expand_joins, context.blocks)
     match below:
         case Tree(RegionGraph(JoinRegion() as several, s), leaves):
             inner = several.inner_predicate(s)
             if inner is None:
-                if len(leaves) <= min(most, MOST_FOR_ALL):
-                    yield from _centres(several, s, leaves)
+                if limit.count(leaves) <= min(limit.most, MOST_FOR_ALL):
+                    leaf = dict(zip(bits(s), leaves, strict=True))
+                    for centre, parts, inner in centres(several, s):
+                        whole = Join(JoinKind.INNER, inner)
+                        others = tuple(region_part(several, each, leaf) for each in parts)
+                        yield JoinView(whole, region_part(several, centre, leaf), Tree(JoinGraph(()), others), others)
                 return
             below = Tree(JoinGraph(inner), leaves)
     match below:
         case Tree(Join(kind) as join, (a, b)) if kind in KEPT_LEFT:
-            if _few(a, b, most):
+            if limit.allows(a.relations, b.relations):
                 yield JoinView(join, a, b)
             if context.join_graph is not None and kind is JoinKind.INNER and isinstance(b, Leaf):
-                yield from _between_pairs(context.join_graph(below), b, context)
-        case Tree(JoinGraph(predicate), leaves) if len(leaves) <= most:
-            yield from _views_of_graph(predicate, leaves, context.settings.cross_products, context.forced)
+                yield from _between_pairs(context.join_graph(below), b, context.settings.cross_products, limit)
+        case Tree(JoinGraph(predicate), leaves) if limit.count(leaves) <= limit.most:
+            yield from _views_of_graph(predicate, leaves, context.settings.cross_products, context.forced, limit)
 
 
 @lru_cache(maxsize=64)
 def _views_of_graph(
-    predicate: Predicate, leaves: tuple[Node, ...], cross: bool, forced: tuple[ColumnSet, ...]
+    predicate: Predicate, leaves: tuple[Node, ...], cross: bool, forced: tuple[ColumnSet, ...], limit: Limit
 ) -> tuple[JoinView, ...]:
     """Those of a join graph; kept, since every rule asks for them, and derives properties of the parts."""
     region = inner_region(tuple(leaf.columns for leaf in leaves), predicate, cross, forced)
     found = []
-    for s in _parts(region):
+    for s in _parts(region, leaves, limit):
         if region.forced.allows(s):
             rest = region.graph.all & ~s
             join = Join(JoinKind.INNER, region.across(s, rest))
@@ -97,25 +120,25 @@ def _views_of_graph(
     return tuple(found)
 
 
-def _parts(region: InnerRegion) -> Iterator[Relations]:
+def _parts(region: InnerRegion, leaves: Sequence[Node], limit: Limit) -> Iterator[Relations]:
     """The parts of a join graph that may be grouped."""
-    n = region.n
     for s in range(1, region.graph.all):
-        if (n <= MOST_FOR_ALL or s.bit_count() in (1, n - 1)) and region.graph.connected(s):
+        inside, outside = (union(leaves[i].relations for i in column_ids(each)) for each in (s, region.graph.all ^ s))
+        if limit.allows(inside, outside) and region.graph.connected(s):
             yield s
 
 
-def _between_pairs(graph: Tree | None, last: Leaf, context: RuleContext) -> Iterator[JoinView]:
+def _between_pairs(graph: Tree | None, last: Leaf, cross: bool, limit: Limit) -> Iterator[JoinView]:
     """Parts that no join of a graph has for an input, since they alone link the others. One of its joins shows them for all: the
     one with the first relation without which the others are linked."""
     match graph:
-        case Tree(JoinGraph(predicate), leaves) if graph.relations <= context.settings.expand_joins:
-            region = inner_region(tuple(leaf.columns for leaf in leaves), predicate, context.settings.cross_products)
+        case Tree(JoinGraph(predicate), leaves) if limit.count(leaves) <= limit.most:
+            region = inner_region(tuple(leaf.columns for leaf in leaves), predicate, cross)
             all_ = region.graph.all
             first = next(i for i in range(region.n) if region.graph.connected(all_ ^ 1 << i))
             if leaves[first] != last or any(conjunct.raises for conjunct in predicate):
                 return
-            for s in _parts(region):
+            for s in _parts(region, leaves, limit):
                 rest = region.graph.components(all_ ^ s)
                 if len(rest) > 1:
                     a, *others = (_one_order(region, each, leaves) for each in (s, *rest))
@@ -136,9 +159,8 @@ def _one_order(region: InnerRegion, s: Relations, leaves: Sequence[Node]) -> Nod
     return tree
 
 
-def _centres(region: JoinRegion, s: Relations, leaves: Sequence[Node]) -> Iterator[JoinView]:
+def centres(region: JoinRegion, s: Relations) -> Iterator[tuple[Relations, list[Relations], Predicate]]:
     """Parts with which others, that nothing links to each other, are joined by inner joins: together they are one join graph."""
-    leaf = dict(zip(bits(s), leaves, strict=True))
     for a in subsets(s):
         parts = region.graph.components(s ^ a)
         if len(parts) < 2 or not all(region.buildable(each) and region.forced.allows(each) for each in (a, *parts)):
@@ -150,13 +172,7 @@ def _centres(region: JoinRegion, s: Relations, leaves: Sequence[Node]) -> Iterat
         inner = [made.join for made in joins if made is not None and made.join.kind is JoinKind.INNER and not made.filter]
         predicate = combined([conjunct for join in inner for conjunct in join.predicate])
         if len(inner) == len(parts) and not any(conjunct.raises for conjunct in predicate):
-            others = tuple(region_part(region, each, leaf) for each in parts)
-            yield JoinView(Join(JoinKind.INNER, predicate), region_part(region, a, leaf), Tree(JoinGraph(()), others), others)
-
-
-def _few(a: Node, b: Node, most: int) -> bool:
-    sizes = a.relations, b.relations
-    return sum(sizes) <= (most if 1 in sizes else min(most, MOST_FOR_ALL))
+            yield a, parts, predicate
 
 
 def lower_keys(join: Join, keys: Iterable[ColumnId], side: Node, context: RuleContext) -> tuple[ColumnId, ...]:

@@ -36,7 +36,7 @@ class PartitionRegion(TransformationRule):
         """None where few relations are joined, one of them made of joins: such a join may come out of it and change places."""
         leaves = [each for each in postorder(result) if isinstance(each, Leaf)]
         few = len(leaves) <= context.settings.expand_joins
-        return None if few and any(leaf.relations > 1 for leaf in leaves) else result
+        return None if few and any(leaf.relations.bit_count() > 1 for leaf in leaves) else result
 
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:

@@ -28,7 +28,8 @@ from optimizer.rules.transform.partition_region import PartitionRegion
 
 class SemiJoinToInner(TransformationRule):
     """What both forms share. A region has the semi join over every part of A that p reads, so regrouping the inner join by pairs
-    would find only what is there, but for projections that are free; not so where conjuncts of p may part, or be left out."""
+    would find only what is there, but for projections that are free; not so where conjuncts of p may part, or be left out, nor
+    where A has groups, which may be pulled up between its joins."""
 
     pattern = node(Join, ANY, ANY, where=of_kinds(JoinKind.SEMI))
     expands = "never"  # only semi joins are bound
@@ -37,8 +38,8 @@ class SemiJoinToInner(TransformationRule):
 
     def closed(self, result: Tree, rule: str | None, context: RuleContext) -> Tree | None:
         match result.inputs:
-            case (Tree(Join(_, (_,))) as join,) if rule == PartitionRegion.name and not context.settings.cross_products:
-                return join
+            case (Tree(Join(_, (_,)), (a, _)) as join,) if rule == PartitionRegion.name and not context.settings.cross_products:
+                return None if any(not block & ~a.relations for block in context.blocks) else join
         return None
 
 

@@ -1,0 +1,36 @@
+"""How many relations count towards the limits of a search: those of a query block count as one beside others.
+
+A query block is what is below a group, a window, a limit or a set operation of the query as it enters the search. The count of
+a set of relations depends on that alone. It does not depend on what joined them first, or on how joins were cut into regions.
+"""
+
+from __future__ import annotations
+
+from optimizer.algebra.columns import ColumnSet, union
+from optimizer.algebra.logical import Filter, Project
+from optimizer.algebra.logical_joins import Join
+from optimizer.algebra.trees import Tree, postorder
+
+Blocks = tuple[ColumnSet, ...]  # the relations of each block (`Tree.relations`), outer ones first
+
+
+def with_blocks_of(tree: Tree, known: Blocks = ()) -> Blocks:
+    """The blocks of another tree too."""
+    relations = dict[int, ColumnSet]()
+    found = set(known)
+    for node in postorder(tree):
+        below = [relations[id(each)] for each in node.inputs]
+        relations[id(node)] = union(below) if below else node.relations
+        if len(below) and not isinstance(node.op, Join | Filter | Project):
+            found.add(relations[id(node)])
+    return tuple(sorted(found, key=lambda block: (-block.bit_count(), block)))
+
+
+def count_relations(s: ColumnSet, within: ColumnSet, blocks: Blocks) -> int:
+    """How many relations the set `s` has beside the others of `within`: those of a block that does not hold them all are one."""
+    count = 0
+    for block in blocks:
+        if s & block and within & ~block:
+            s &= ~block
+            count += 1
+    return count + s.bit_count()
