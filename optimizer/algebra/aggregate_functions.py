@@ -46,24 +46,16 @@ def _sum_type(arg: DataType) -> DataType | None:
 _AGGREGATE = (
     AggregateFunction("count", "count(*): the rows; count(x): those where x is not NULL", ("any",), INT64, empty_value=0),
     AggregateFunction("sum", "the sum, exact for integers and decimals", ("number",), _sum_type, two_steps=True, one_row=True),
-    AggregateFunction(
-        "avg", "the mean", ("number",), lambda arg: DOUBLE if is_numeric(arg) else None, one_row=True, spelled=("mean",)
-    ),
+    AggregateFunction("avg", "the mean", ("number",), lambda arg: DOUBLE if is_numeric(arg) else None, one_row=True,
+        spelled=("mean",)),
     AggregateFunction("min", "the smallest value", ("any",), same_type, duplicate_insensitive=True, two_steps=True, one_row=True),
     AggregateFunction("max", "the largest value", ("any",), same_type, duplicate_insensitive=True, two_steps=True, one_row=True),
     AggregateFunction("bool_and", "whether all are TRUE", ("boolean",), same_type, spelled=("every", "logical_and"), means="min"),
     AggregateFunction("bool_or", "whether one is TRUE", ("boolean",), same_type, spelled=("logical_or",), means="max"),
-    AggregateFunction(
-        "count_if",
-        "the rows where x is TRUE; NULL where x is never known",
-        ("boolean",),
-        HUGEINT,
-        spelled=("countif",),
-        means="sum",
-    ),
-    AggregateFunction(
-        "approx_count_distinct", "the number of distinct values, here an exact one", ("any",), INT64, means="count"
-    ),
+    AggregateFunction("count_if", "the rows where x is TRUE; NULL where x is never known", ("boolean",), HUGEINT,
+        spelled=("countif",), means="sum"),
+    AggregateFunction("approx_count_distinct", "the number of distinct values, here an exact one", ("any",), INT64,
+        means="count"),
     *(
         AggregateFunction(name, doc, ("double",), DOUBLE, getattr(aggregates, name), raises=True, spelled=spelled)
         for name, doc, spelled in (
@@ -94,61 +86,22 @@ _AGGREGATE = (
         )
     ),
     AggregateFunction("regr_count", "the rows with both", ("double", "double"), UINT32, lambda y, x: len(y), empty_value=0),
-    AggregateFunction(
-        "mode",
-        "the value that is there most often, the first of several",
-        ("orderable",),
-        same_type,
-        aggregates.mode,
-        one_row=True,
-        ordered=True,
-    ),
-    AggregateFunction(
-        "median",
-        "quantile_cont(x, 0.5), and quantile_disc(x, 0.5) of what has nothing between two values",
-        ("orderable",),
-        lambda arg: continuous_type(arg) or arg,
-        means="quantile_cont",
-    ),
-    AggregateFunction(
-        "quantile_cont",
+    AggregateFunction("mode", "the value that is there most often, the first of several", ("orderable",), same_type,
+        aggregates.mode, one_row=True, ordered=True),
+    AggregateFunction("median", "quantile_cont(x, 0.5), and quantile_disc(x, 0.5) of what has nothing between two values",
+        ("orderable",), lambda arg: continuous_type(arg) or arg, means="quantile_cont"),
+    AggregateFunction("quantile_cont",
         "quantile_cont(x, q): the value at the fraction q of the sorted values, between two if need be; "
         "also quantile_cont(q) WITHIN GROUP (ORDER BY x)",
-        ("number or date", "fraction"),
-        continuous_type,
-        aggregates.quantile_cont,
-        spelled=("percentile_cont",),
-    ),
-    AggregateFunction(
-        "quantile_disc",
-        "quantile_disc(x, q): the first of the sorted values that has the fraction q up to it",
-        ("orderable", "fraction"),
-        same_type,
-        aggregates.quantile_disc,
-        one_row=True,
-        spelled=("quantile", "percentile_disc"),
-    ),
-    AggregateFunction(
-        "string_agg",
-        "string_agg(x, separator): the texts one after the other",
-        ("text", "separator"),
-        same_type,
-        lambda texts, separator: None if separator is None else separator.join(texts),
-        ordered=True,
-        spelled=("listagg", "group_concat"),
-    ),
+        ("number or date", "fraction"), continuous_type, aggregates.quantile_cont, spelled=("percentile_cont",)),
+    AggregateFunction("quantile_disc", "quantile_disc(x, q): the first of the sorted values that has the fraction q up to it",
+        ("orderable", "fraction"), same_type, aggregates.quantile_disc, one_row=True, spelled=("quantile", "percentile_disc")),
+    AggregateFunction("string_agg", "string_agg(x, separator): the texts one after the other", ("text", "separator"), same_type,
+        lambda texts, separator: None if separator is None else separator.join(texts), ordered=True,
+        spelled=("listagg", "group_concat")),
     *(
-        AggregateFunction(
-            name,
-            doc,
-            ("any",),
-            same_type,
-            operator.itemgetter(place),
-            one_row=True,
-            ordered=True,
-            keeps_nulls=nulls,
-            spelled=spelled,
-        )
+        AggregateFunction(name, doc, ("any",), same_type, operator.itemgetter(place), one_row=True, ordered=True,
+            keeps_nulls=nulls, spelled=spelled)
         for name, doc, place, nulls, spelled in (
             ("first", "x of the first row, also where it is NULL", 0, True, ("arbitrary",)),
             ("last", "x of the last row, also where it is NULL", -1, True, ()),
@@ -156,39 +109,29 @@ _AGGREGATE = (
         )
     ),
     *(
-        AggregateFunction(
-            name, doc, ("any", "orderable"), same_type, partial(aggregates.arg_extreme, of), ordered=True, spelled=spelled
-        )
+        AggregateFunction(name, doc, ("any", "orderable"), same_type, partial(aggregates.arg_extreme, of), ordered=True,
+            spelled=spelled)
         for name, doc, of, spelled in (
             ("arg_min", "arg_min(x, y): x where y is smallest, in the first of such rows", min, ("argmin", "min_by")),
             ("arg_max", "arg_max(x, y): x where y is largest, in the first of such rows", max, ("argmax", "max_by")),
         )
     ),
     *(
-        AggregateFunction(
-            name, doc, ("integer",), same_type, partial(reduce, of), duplicate_insensitive=same, two_steps=True, one_row=True
-        )
+        AggregateFunction(name, doc, ("integer",), same_type, partial(reduce, of), duplicate_insensitive=same, two_steps=True,
+            one_row=True)
         for name, doc, of, same in (
             ("bit_and", "the bits that all have", operator.and_, True),
             ("bit_or", "the bits that one has", operator.or_, True),
             ("bit_xor", "the bits that an odd number has", operator.xor, False),
         )
     ),
-    AggregateFunction(
-        "fsum",
-        "the sum as DOUBLE, rounded once",
-        ("double",),
-        DOUBLE,
-        aggregates.fsum,
-        one_row=True,
-        spelled=("kahan_sum", "sumkahan"),
-    ),
+    AggregateFunction("fsum", "the sum as DOUBLE, rounded once", ("double",), DOUBLE, aggregates.fsum, one_row=True,
+        spelled=("kahan_sum", "sumkahan")),
     AggregateFunction("favg", "the mean of a sum rounded once", ("double",), DOUBLE, aggregates.mean, one_row=True),
-    AggregateFunction(
-        "entropy", "the entropy of the values in bits", ("orderable",), DOUBLE, aggregates.entropy, empty_value=0.0
-    ),
+    AggregateFunction("entropy", "the entropy of the values in bits", ("orderable",), DOUBLE, aggregates.entropy,
+        empty_value=0.0),
     AggregateFunction("product", "the product as DOUBLE", ("double",), DOUBLE, partial(reduce, operator.mul), one_row=True),
-)
+)  # fmt: skip
 
 _WINDOW = (
     WindowFunction("row_number", "1, 2, 3 ... in the order of the window, peers in any order; int64"),
