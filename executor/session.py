@@ -60,16 +60,10 @@ class Session:
     """
 
     def __init__(
-        self,
-        data: str | os.PathLike[str] | Catalog | Mapping[str, Any],
-        settings: Settings | dict[str, Any] | None = None,
-        program: Program = PROGRAM,
-        plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
-        timeout: float | None = None,
-        memory_limit: int | str | None = None,
-        preset: str | None = None,
-        engine: Engine = ARROW,
-    ) -> None:
+        self, data: str | os.PathLike[str] | Catalog | Mapping[str, Any], settings: Settings | dict[str, Any] | None = None,
+        program: Program = PROGRAM, plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+        timeout: float | None = None, memory_limit: int | str | None = None, preset: str | None = None, engine: Engine = ARROW,
+    ) -> None:  # fmt: skip
         if not hasattr(engine, "cost_model"):
             raise SettingsError(f"engine is an object, SparkEngine() for example, not {engine!r:.60}")
         self.limits, self.engine = limits(timeout, memory_limit), engine
@@ -231,11 +225,9 @@ def _with_values(sql: str, values: Values) -> str:
 
 
 def _settings(
-    settings: Settings | dict[str, Any] | None,
-    plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    preset: str | None,
-    **defaults: Any,
-) -> Settings:
+    settings: Settings | dict[str, Any] | None, plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    preset: str | None, **defaults: Any,
+) -> Settings:  # fmt: skip
     plugins = (plugins,) if isinstance(plugins, str | os.PathLike) else plugins
     if not isinstance(plugins, Iterable) or not all(isinstance(file, str | os.PathLike) for file in plugins):
         raise SettingsError(f"plugins are files, not {plugins!r:.60}")
@@ -257,11 +249,9 @@ def _settings(
 
 
 def explain(
-    sql: str,
-    data: str | os.PathLike[str] | Catalog | None = None,
-    settings: Settings | dict[str, Any] | None = None,
+    sql: str, data: str | os.PathLike[str] | Catalog | None = None, settings: Settings | dict[str, Any] | None = None,
     analyze: bool = False,
-) -> Explanation:
+) -> Explanation:  # fmt: skip
     """The plan of one query: `explain("job/1a")`. `data` may be left out for a built-in query that belongs to one dataset.
 
     Raises what `Session` and `Session.explain` do.

@@ -139,13 +139,9 @@ def _plans(replay: Replay) -> list[_Plan]:
 
 
 def _fills(
-    graph: nx.DiGraph,
-    changes: Iterable[tuple[int, str, bool]],
-    frame: dict[int, int],
-    seconds: float,
-    fills: tuple[str, str],
+    graph: nx.DiGraph, changes: Iterable[tuple[int, str, bool]], frame: dict[int, int], seconds: float, fills: tuple[str, str],
     inks: tuple[str, str],
-) -> Iterator[str]:
+) -> Iterator[str]:  # fmt: skip
     """Keyframes of the colours of nodes: the second of `fills` and `inks` while a node is on, else the first. `changes`: (event,
     node, on). Without `inks` text keeps its colour."""
     steps: dict[str, list[tuple[int, bool]]] = {}

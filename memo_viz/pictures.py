@@ -64,14 +64,9 @@ def memo_picture(
 
 
 def memo_shown(
-    events: Events,
-    *,
-    at: int | None = None,
-    since: int | None = None,
-    focus: str | None = None,
-    depth: int | None = None,
+    events: Events, *, at: int | None = None, since: int | None = None, focus: str | None = None, depth: int | None = None,
     winners: bool = False,
-) -> nx.DiGraph:
+) -> nx.DiGraph:  # fmt: skip
     """The graph of the memo after event `at` (None: the last). `since`: what changed after that earlier event is marked.
     `focus`: see `find_group`; `depth`, `winners`: see `memo_graph`. Raises PlanscopeError.
     """

@@ -90,15 +90,10 @@ class Optimizer:
 
     @plugins_named()
     def __init__(
-        self,
-        catalog: Catalog,
-        settings: Settings = DEFAULTS,
-        transformations: Sequence[TransformationRule] = TRANSFORMATIONS,
-        implementations: Sequence[ImplementationRule] = IMPLEMENTATIONS,
-        program: Program = PROGRAM,
-        estimator: EstimatorFactory | None = None,
-        cost: CostModel | None = None,
-    ) -> None:
+        self, catalog: Catalog, settings: Settings = DEFAULTS, transformations: Sequence[TransformationRule] = TRANSFORMATIONS,
+        implementations: Sequence[ImplementationRule] = IMPLEMENTATIONS, program: Program = PROGRAM,
+        estimator: EstimatorFactory | None = None, cost: CostModel | None = None,
+    ) -> None:  # fmt: skip
         if not isinstance(catalog, Catalog) or not isinstance(settings, Settings):
             raise SettingsError("Optimizer takes a Catalog and Settings: Session takes names and mappings, and has an optimizer")
         settings.check_together()

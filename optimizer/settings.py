@@ -229,14 +229,9 @@ class Settings:
 
     @classmethod
     def from_pairs(
-        cls,
-        pairs: Iterable[str] = (),
-        disable: Iterable[str] = (),
-        file: Path | None = None,
-        plugins: Iterable[str] = (),
-        preset: Path | None = None,
-        **defaults: Any,
-    ) -> Settings:
+        cls, pairs: Iterable[str] = (), disable: Iterable[str] = (), file: Path | None = None, plugins: Iterable[str] = (),
+        preset: Path | None = None, **defaults: Any,
+    ) -> Settings:  # fmt: skip
         """Settings from `defaults`, the file of a preset, a TOML file, then `name=value` texts, then rules to disable and
         plug-ins; later ones win, but rules and plug-ins are added up. Plug-ins of the file are looked up beside it. Raises
         SettingsError."""

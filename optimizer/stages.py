@@ -37,15 +37,9 @@ class Stage:
     """
 
     def __init__(
-        self,
-        name: str,
-        tree: Tree,
-        columns: Columns,
-        firings: Sequence[Firing],
-        ms: float,
-        converged: bool,
+        self, name: str, tree: Tree, columns: Columns, firings: Sequence[Firing], ms: float, converged: bool,
         batches: Sequence[BatchRun] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name, self.tree, self.ms, self.converged, self.batches = name, tree, ms, converged, tuple(batches)
         self.columns, self.rewritings = columns, tuple(firings)
 

@@ -99,15 +99,10 @@ STAGES: dict[type[physical.PhysicalOperator], MakeStage] = {
 
 
 def execute(
-    plan: PlanNode,
-    columns: Columns,
-    sources: Mapping[str, TableSource],
-    counters: Counters | None = None,
-    tuning: Tuning | None = None,
-    watch: Watch | None = None,
-    shares: Mapping[int, tuple[int, int]] = MappingProxyType({}),
+    plan: PlanNode, columns: Columns, sources: Mapping[str, TableSource], counters: Counters | None = None,
+    tuning: Tuning | None = None, watch: Watch | None = None, shares: Mapping[int, tuple[int, int]] = MappingProxyType({}),
     check_texts: bool = True,
-) -> pa.RecordBatchReader:
+) -> pa.RecordBatchReader:  # fmt: skip
     """The plan's rows as they come; nothing runs before the first batch is asked for. Under a `watch` it runs on a thread of its
     own, so that it can be stopped at any time. `shares`: by the ids of scans, which part of how many they read. `check_texts`:
     those of the result have to be UTF-8.
@@ -132,12 +127,9 @@ def execute(
 
 
 def execute_table(
-    plan: PlanNode,
-    columns: Columns,
-    sources: Mapping[str, TableSource],
-    counters: Counters | None = None,
+    plan: PlanNode, columns: Columns, sources: Mapping[str, TableSource], counters: Counters | None = None,
     tuning: Tuning | None = None,
-) -> pa.Table:
+) -> pa.Table:  # fmt: skip
     """The whole result."""
     return execute(plan, columns, sources, counters, tuning).read_all()
 

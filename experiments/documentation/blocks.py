@@ -22,8 +22,7 @@ from typing import NamedTuple
 
 LEFT_OUT = "…"
 _PART = re.compile(
-    r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$|^!?\[[^\]\n]*\]\((?P<target>[^)\s#:]+\.(?:svg|html))\)",
-    re.MULTILINE | re.DOTALL,
+    r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$|^!?\[[^\]\n]*\]\((?P<target>[^)\s#:]+\.(?:svg|html))\)", re.MULTILINE | re.DOTALL
 )
 
 

@@ -31,12 +31,9 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:class|function|const) (\w+))", r
 
 
 def stepper_page(
-    events: Sequence[dict[str, Any]],
-    *,
-    title: str = "",
-    actual: Sequence[Mapping[str, float] | None] | None = None,
+    events: Sequence[dict[str, Any]], *, title: str = "", actual: Sequence[Mapping[str, float] | None] | None = None,
     start: int = 0,
-) -> str:
+) -> str:  # fmt: skip
     """The page for a trace, as text.
 
     `title`: what the query is called. `actual`: `rows` and `ms` of the operators of the final plan in pre-order (None: not

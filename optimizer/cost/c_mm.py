@@ -33,38 +33,11 @@ from collections.abc import Callable, Sequence
 from math import log2
 from typing import Any
 
+from optimizer.algebra import physical
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, Filter, GroupingSets, LogicalOperator, Scan, SetOp, Values, Window
 from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join
-from optimizer.algebra.physical import (
-    ConstantRows,
-    FillSpool,
-    FilterRows,
-    HashAggregate,
-    HashGroupingSets,
-    HashJoin,
-    HashSetOp,
-    LimitRows,
-    LookupRows,
-    MergeJoin,
-    MergeUnion,
-    NestedApply,
-    NestedLoopJoin,
-    PartialSort,
-    PhysicalOperator,
-    ProjectRows,
-    RangeLookup,
-    ReadSpool,
-    Recurse,
-    Sort,
-    StreamingAggregate,
-    TableScan,
-    TopK,
-    UnionAll,
-    WindowRows,
-    WithSpools,
-)
 from optimizer.algebra.predicates import is_key
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.spools import CteReference, Recursion, Spool
@@ -83,7 +56,7 @@ def sort(rows: float) -> float:
     return rows + TAU * rows * log2(rows + 1.0)
 
 
-def partial_sort(op: PartialSort, stats: RelationStats) -> float:
+def partial_sort(op: physical.PartialSort, stats: RelationStats) -> float:
     """A sort in two steps never costs less than one."""
     runs = min(stats.rows, stats.combinations(op.prefix, *op.finer))
     compared = log2(stats.rows + 1.0) - log2(runs + 1.0)
@@ -107,36 +80,36 @@ def hashed(output: RelationStats, inputs: Inputs) -> float:
     return TAU * sum(each.rows for each in inputs) + output.rows
 
 
-def nothing(op: PhysicalOperator, output: RelationStats, inputs: Inputs) -> float:
+def nothing(op: physical.PhysicalOperator, output: RelationStats, inputs: Inputs) -> float:
     return 0.0
 
 
-_LISTED: dict[type[PhysicalOperator], Callable[[Any, RelationStats, Inputs], float]] = {
-    TableScan: lambda op, out, i: TAU * out.base_rows,
-    ConstantRows: lambda op, out, i: TAU * out.rows,
-    FillSpool: lambda op, out, i: out.rows,
-    ReadSpool: lambda op, out, i: TAU * out.rows,
-    WithSpools: nothing,
-    Recurse: lambda op, out, i: out.rows,
-    FilterRows: lambda op, out, i: TAU * i[0].rows,
-    LookupRows: lambda op, out, i: TAU * out.rows,
-    RangeLookup: lambda op, out, i: TAU * out.rows,
-    ProjectRows: nothing,
-    HashJoin: lambda op, out, i: out.rows,
-    MergeJoin: lambda op, out, i: TAU * (i[0].rows + i[1].rows) + out.rows,
-    NestedLoopJoin: lambda op, out, i: loops(out, i),
-    NestedApply: lambda op, out, i: applied(out, i),
-    HashAggregate: lambda op, out, i: hashed(out, i),
-    StreamingAggregate: lambda op, out, i: TAU * i[0].rows,
-    HashGroupingSets: lambda op, out, i: hashed(out, i),
-    HashSetOp: lambda op, out, i: hashed(out, i),
-    Sort: lambda op, out, i: sort(i[0].rows),
-    PartialSort: lambda op, out, i: partial_sort(op, i[0]),
-    TopK: lambda op, out, i: top_k(op.offset + op.count, i[0].rows),
-    LimitRows: nothing,
-    UnionAll: nothing,
-    MergeUnion: lambda op, out, i: TAU * out.rows,
-    WindowRows: lambda op, out, i: i[0].rows * len(op.items),
+_LISTED: dict[type[physical.PhysicalOperator], Callable[[Any, RelationStats, Inputs], float]] = {
+    physical.TableScan: lambda op, out, i: TAU * out.base_rows,
+    physical.ConstantRows: lambda op, out, i: TAU * out.rows,
+    physical.FillSpool: lambda op, out, i: out.rows,
+    physical.ReadSpool: lambda op, out, i: TAU * out.rows,
+    physical.WithSpools: nothing,
+    physical.Recurse: lambda op, out, i: out.rows,
+    physical.FilterRows: lambda op, out, i: TAU * i[0].rows,
+    physical.LookupRows: lambda op, out, i: TAU * out.rows,
+    physical.RangeLookup: lambda op, out, i: TAU * out.rows,
+    physical.ProjectRows: nothing,
+    physical.HashJoin: lambda op, out, i: out.rows,
+    physical.MergeJoin: lambda op, out, i: TAU * (i[0].rows + i[1].rows) + out.rows,
+    physical.NestedLoopJoin: lambda op, out, i: loops(out, i),
+    physical.NestedApply: lambda op, out, i: applied(out, i),
+    physical.HashAggregate: lambda op, out, i: hashed(out, i),
+    physical.StreamingAggregate: lambda op, out, i: TAU * i[0].rows,
+    physical.HashGroupingSets: lambda op, out, i: hashed(out, i),
+    physical.HashSetOp: lambda op, out, i: hashed(out, i),
+    physical.Sort: lambda op, out, i: sort(i[0].rows),
+    physical.PartialSort: lambda op, out, i: partial_sort(op, i[0]),
+    physical.TopK: lambda op, out, i: top_k(op.offset + op.count, i[0].rows),
+    physical.LimitRows: nothing,
+    physical.UnionAll: nothing,
+    physical.MergeUnion: lambda op, out, i: TAU * out.rows,
+    physical.WindowRows: lambda op, out, i: i[0].rows * len(op.items),
 }
 LOCAL = ByOperator("c_mm", _LISTED)
 
@@ -144,7 +117,7 @@ LOCAL = ByOperator("c_mm", _LISTED)
 class CMm:
     name = "c_mm"
 
-    def local(self, op: PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
+    def local(self, op: physical.PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
         return LOCAL[type(op)](op, output, inputs)
 
     def join_costs(self) -> JoinCosts:

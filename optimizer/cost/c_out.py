@@ -22,10 +22,7 @@ from optimizer.stats.relation import RelationStats
 _JOINS = (HashJoin, MergeJoin, NestedLoopJoin, NestedApply)
 _LOGICAL = (AnyJoin, JoinGraph, RegionGraph)
 
-LOCAL = ByOperator(
-    "c_out",
-    {op: (lambda op, out, i: out.rows) if op in _JOINS else (lambda op, out, i: 0.0) for op in OPERATORS},
-)
+LOCAL = ByOperator("c_out", {op: (lambda op, out, i: out.rows) if op in _JOINS else (lambda op, out, i: 0.0) for op in OPERATORS})
 
 
 class COut:

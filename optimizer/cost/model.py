@@ -52,13 +52,9 @@ class Reruns(Protocol):
     each binding. n runs cost `local` + (n - 1) · `rerun`; other models have each run cost `local`."""
 
     def rerun(
-        self,
-        op: PhysicalOperator,
-        delivered: TraitSet,
-        output: RelationStats,
-        inputs: Sequence[RelationStats],
+        self, op: PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Sequence[RelationStats],
         kept: Sequence[bool],
-    ) -> float:
+    ) -> float:  # fmt: skip
         """Cost of one further run, without inputs. `kept[i]`: input i reads no outer column and is not volatile, so it was run
         once and its rows are kept."""
         ...

@@ -64,11 +64,7 @@ class Problems:
         ]
 
     def order(
-        self,
-        graph: JoinGraph,
-        costing: JoinCosting,
-        orderer: Callable[[JoinGraph, JoinCosting], Ordered],
-        s: Relations,
+        self, graph: JoinGraph, costing: JoinCosting, orderer: Callable[[JoinGraph, JoinCosting], Ordered], s: Relations
     ) -> Ordered:
         """A join order of an allowed set: `orderer` orders the blocks of each forced set, and those of `s`."""
         known: dict[Relations, Part] = {}

@@ -67,10 +67,7 @@ class JoinGraph:
     __slots__ = ("adjacency", "all", "blocks", "connectivity", "hyperedges", "n", "skeletons")
 
     def __init__(
-        self,
-        n: int,
-        edges: Iterable[tuple[int, int]] = (),
-        hyperedges: Iterable[tuple[Relations, Relations]] = (),
+        self, n: int, edges: Iterable[tuple[int, int]] = (), hyperedges: Iterable[tuple[Relations, Relations]] = ()
     ) -> None:
         """`edges` pairs relation numbers, `hyperedges` pairs sets; a hyperedge between two single relations is an edge."""
         adjacency = [0] * n

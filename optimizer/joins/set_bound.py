@@ -28,14 +28,9 @@ MOST_SPLITS = 500_000  # up to which the bound that needs a pass over all of the
 
 
 def set_bound(
-    graph: JoinGraph,
-    costs: JoinCosts,
-    methods: Methods,
-    splits: SetSplits | None,
-    estimates: SetRows,
-    rows: Sequence[float],
+    graph: JoinGraph, costs: JoinCosts, methods: Methods, splits: SetSplits | None, estimates: SetRows, rows: Sequence[float],
     lower: Sequence[float],
-) -> Callable[[Relations, float], float]:
+) -> Callable[[Relations, float], float]:  # fmt: skip
     """The bound of a set with so many rows; `rows`, `lower`: of each relation, how many it has and what it costs at least."""
     n, out, least = graph.n, costs.out, costs.least_input
     edges = [1 << u | 1 << v for u, v in graph.edges()]

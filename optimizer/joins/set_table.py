@@ -71,17 +71,9 @@ class SetTable:
     """`best[p]`: see above, for the set at position p of `splits.sets`; infinite where a set has no plan."""
 
     def __init__(
-        self,
-        region: InnerRegion,
-        splits: SetSplits,
-        costs: JoinCosts,
-        methods: Methods,
-        rows: Costs,
-        leaves: list[float],
-        sorted_leaves: Relations,
-        constants: bool,
-        late: Callable[[], bool] = bool,
-    ) -> None:
+        self, region: InnerRegion, splits: SetSplits, costs: JoinCosts, methods: Methods, rows: Costs, leaves: list[float],
+        sorted_leaves: Relations, constants: bool, late: Callable[[], bool] = bool,
+    ) -> None:  # fmt: skip
         """`rows` of all sets, at least the costs' floor; `leaves`: costs of the relations; `sorted_leaves`: those that may be in
         some order without a sort; `constants`: whether joins read a column that is constant in a relation; `late`: asked before
         each size. Raises OutOfTime."""

@@ -56,54 +56,19 @@ from optimizer.rules.transform.semi_join_to_inner_on_key import SemiJoinToInnerO
 from optimizer.settings import Settings
 
 TRANSFORMATIONS: tuple[TransformationRule, ...] = (
-    PartitionJoins(),
-    PartitionRegion(),
-    JoinCommute(),
-    JoinAssociate(),
-    JoinAssociateReverse(),
-    JoinExchangeInner(),
-    JoinExchangeLeft(),
-    JoinExchangeFull(),
-    JoinExchangeSemi(),
-    JoinAssociateLeft(),
-    SemiJoinToInnerOnKey(),
-    SemiJoinToInnerOnDistinct(),
-    AggregatePushJoin(),
-    AggregatePushOuterJoin(),
-    AggregateSplitJoin(),
-    AggregatePullJoin(),
-    AggregateSplitUnion(),
-    ScanSplitOuter(),
-    JoinToApply(),
-    JoinToApplyGrouped(),
-)
+    PartitionJoins(), PartitionRegion(), JoinCommute(), JoinAssociate(), JoinAssociateReverse(), JoinExchangeInner(),
+    JoinExchangeLeft(), JoinExchangeFull(), JoinExchangeSemi(), JoinAssociateLeft(), SemiJoinToInnerOnKey(),
+    SemiJoinToInnerOnDistinct(), AggregatePushJoin(), AggregatePushOuterJoin(), AggregateSplitJoin(), AggregatePullJoin(),
+    AggregateSplitUnion(), ScanSplitOuter(), JoinToApply(), JoinToApplyGrouped(),
+)  # fmt: skip
 
 IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
-    ScanToTableScan(),
-    ValuesToConstantRows(),
-    FilterToFilterRows(),
-    FilterToLookupRows(),
-    FilterToRangeLookup(),
-    ProjectToProjectRows(),
-    JoinToHashJoin(),
-    JoinToMergeJoin(),
-    JoinToNestedLoopJoin(),
-    ApplyToNestedApply(),
-    ApplyToCachedApply(),
-    AggregateToHashAggregate(),
-    AggregateToStreamingAggregate(),
-    GroupingSetsToHashGroupingSets(),
-    LimitToTopK(),
-    LimitToLimitRows(),
-    UnionToUnionAll(),
-    UnionToMergeUnion(),
-    SetOpToHashSetOp(),
-    WindowToWindowRows(),
-    WithToWithSpools(),
-    SpoolToFillSpool(),
-    CteReferenceToReadSpool(),
-    RecursionToRecurse(),
-)
+    ScanToTableScan(), ValuesToConstantRows(), FilterToFilterRows(), FilterToLookupRows(), FilterToRangeLookup(),
+    ProjectToProjectRows(), JoinToHashJoin(), JoinToMergeJoin(), JoinToNestedLoopJoin(), ApplyToNestedApply(),
+    ApplyToCachedApply(), AggregateToHashAggregate(), AggregateToStreamingAggregate(), GroupingSetsToHashGroupingSets(),
+    LimitToTopK(), LimitToLimitRows(), UnionToUnionAll(), UnionToMergeUnion(), SetOpToHashSetOp(), WindowToWindowRows(),
+    WithToWithSpools(), SpoolToFillSpool(), CteReferenceToReadSpool(), RecursionToRecurse(),
+)  # fmt: skip
 
 R = TypeVar("R", bound=Rule)
 

@@ -35,12 +35,10 @@ class Pattern:
     __slots__ = ("depth", "inputs", "op", "under", "where")
 
     def __init__(
-        self,
-        op: OperatorType | None,
-        inputs: tuple[Pattern, ...] | None = None,
+        self, op: OperatorType | None, inputs: tuple[Pattern, ...] | None = None,
         where: Callable[[LogicalOperator], bool] | None = None,
         under: Callable[[LogicalOperator, LogicalOperator], bool] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.op, self.inputs, self.where, self.under = op, inputs, where, under
         self.depth: int = 0 if op is None else 1 + max((below.depth for below in inputs or ()), default=0)
 

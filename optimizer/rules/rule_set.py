@@ -25,12 +25,9 @@ class RuleSet:
     )  # fmt: skip
 
     def __init__(
-        self,
-        transformations: tuple[TransformationRule, ...],
-        implementations: tuple[ImplementationRule, ...],
-        enforcers: tuple[str, ...],
-        enumeration: str,
-    ) -> None:
+        self, transformations: tuple[TransformationRule, ...], implementations: tuple[ImplementationRule, ...],
+        enforcers: tuple[str, ...], enumeration: str,
+    ) -> None:  # fmt: skip
         self.transformations, self.implementations, self.enforcers = transformations, implementations, enforcers
         self.numbered = tuple((1 << i, rule) for i, rule in enumerate(transformations))
         self.bits = {rule.name: bit for bit, rule in self.numbered}

@@ -152,14 +152,9 @@ def add_way(search: SearchContext, goal: Goal, way: Way) -> None:
 
 
 def emit_alternatives(
-    search: SearchContext,
-    kind: str,
-    goal: Goal,
-    physical: PhysicalExpr,
-    alternatives: Sequence[Alternative],
-    index: int | None = None,
-    offer: TraitSet | None = None,
-) -> None:
+    search: SearchContext, kind: str, goal: Goal, physical: PhysicalExpr, alternatives: Sequence[Alternative],
+    index: int | None = None, offer: TraitSet | None = None,
+) -> None:  # fmt: skip
     """Tell a trace what was passed through, or derived from the offer of input `index`."""
     if search.trace is None:
         return

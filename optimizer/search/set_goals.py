@@ -58,16 +58,9 @@ class SetGoals(OfSearch):
     """
 
     def __init__(
-        self,
-        search: SearchContext,
-        whole: LogicalExpr,
-        region: InnerRegion,
-        costs: JoinCosts | None,
-        methods: Methods,
-        estimates: SetRows,
-        start: Callable[[SetGoals], None],
-        registry: tuple[dict[int, int], dict[int, int]],
-    ) -> None:
+        self, search: SearchContext, whole: LogicalExpr, region: InnerRegion, costs: JoinCosts | None, methods: Methods,
+        estimates: SetRows, start: Callable[[SetGoals], None], registry: tuple[dict[int, int], dict[int, int]],
+    ) -> None:  # fmt: skip
         super().__init__(search)
         self.whole, self.region, self.costs, self.methods, self.start = whole, region, costs, methods, start
         self.estimates = estimates

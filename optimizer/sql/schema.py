@@ -22,29 +22,16 @@ from optimizer.catalog.declarations import ColumnDeclaration, ForeignKeyDeclarat
 from optimizer.errors import CatalogError
 
 COMMON_TYPES: dict[str, DataType] = {  # by the parser's names, in queries too
-    "BOOLEAN": pa.bool_(),
-    "TINYINT": pa.int8(),
-    "SMALLINT": pa.int16(),
-    "INT": pa.int32(),
-    "BIGINT": pa.int64(),
-    "INT128": pa.decimal128(38, 0),
-    "FLOAT": pa.float32(),
-    "DOUBLE": pa.float64(),
-    **dict.fromkeys(("TEXT", "VARCHAR", "CHAR", "NCHAR", "NVARCHAR", "BPCHAR"), pa.string()),
-    "DATE": pa.date32(),
+    "BOOLEAN": pa.bool_(), "TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INT": pa.int32(), "BIGINT": pa.int64(),
+    "INT128": pa.decimal128(38, 0), "FLOAT": pa.float32(), "DOUBLE": pa.float64(),
+    **dict.fromkeys(("TEXT", "VARCHAR", "CHAR", "NCHAR", "NVARCHAR", "BPCHAR"), pa.string()), "DATE": pa.date32(),
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), pa.timestamp("us")),
-}
+}  # fmt: skip
 _TYPES = {
-    **COMMON_TYPES,
-    "UTINYINT": pa.int16(),
-    "USMALLINT": pa.int32(),
-    "UINT": pa.int64(),
-    "UBIGINT": HUGEINT,
-    "SERIAL": pa.int32(),
-    "BIGSERIAL": pa.int64(),
-    **dict.fromkeys(("VARBINARY", "BINARY", "BLOB"), pa.binary()),
+    **COMMON_TYPES, "UTINYINT": pa.int16(), "USMALLINT": pa.int32(), "UINT": pa.int64(), "UBIGINT": HUGEINT, "SERIAL": pa.int32(),
+    "BIGSERIAL": pa.int64(), **dict.fromkeys(("VARBINARY", "BINARY", "BLOB"), pa.binary()),
     "TIMESTAMPTZ": pa.timestamp("us"),  # in UTC, as all that is stored with a zone
-}
+}  # fmt: skip
 
 
 def parse_schema(text: str, path: Path) -> list[TableDeclaration]:

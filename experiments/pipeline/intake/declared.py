@@ -53,11 +53,9 @@ def declared_tables(
 
 
 def _reference(
-    name: str,
-    foreign: ForeignKeyDeclaration,
-    columns: Mapping[str, list[ColumnDeclaration]],
+    name: str, foreign: ForeignKeyDeclaration, columns: Mapping[str, list[ColumnDeclaration]],
     declarations: Mapping[str, TableDeclaration],
-) -> ForeignKeyDeclaration | str:
+) -> ForeignKeyDeclaration | str:  # fmt: skip
     """With the names of the tables, or why not."""
     shown = f"foreign key ({', '.join(foreign.columns)}) of {name}"
     parent = next((other for other in columns if other.lower() == foreign.table.lower()), None)

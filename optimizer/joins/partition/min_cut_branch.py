@@ -34,14 +34,9 @@ def branch(adjacency: tuple[Relations, ...], s: Relations) -> list[Relations]:
 
 
 def _grow(
-    adjacency: tuple[Relations, ...],
-    s: Relations,
-    parts: list[Relations],
-    rest: Relations,
-    near: Relations,
-    touched: Relations,
+    adjacency: tuple[Relations, ...], s: Relations, parts: list[Relations], rest: Relations, near: Relations, touched: Relations,
     barred: Relations,
-) -> Relations:
+) -> Relations:  # fmt: skip
     """Grow the set `s` - `rest` by relations that are not `barred`; the regions of `rest` next to the relation added last.
 
     `near`, `touched`: neighbours of that relation and of the whole set; both may hold relations outside `rest`.

@@ -32,10 +32,7 @@ from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, S
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import INT64
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node, of_kinds
-from optimizer.rules.transform.grouping_below_join import (
-    lower_keys,
-    may_see_more_rows,
-)
+from optimizer.rules.transform.grouping_below_join import lower_keys, may_see_more_rows
 from optimizer.rules.transform.partial_aggregates import partial_item
 
 
