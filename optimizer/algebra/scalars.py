@@ -28,8 +28,9 @@ BOOL = pa.bool_()
 class Scalar(metaclass=Interning):
     """Base of all scalars. `children` are the operands; `with_children` rebuilds with others."""
 
-    __slots__ = ("__weakref__", "_text", "columns", "flags", "outer", "raises", "type", "volatile")
+    __slots__ = ("__weakref__", "_text", "children", "columns", "flags", "outer", "raises", "type", "volatile")
     flag: ClassVar[int] = 0
+    children: tuple[Scalar, ...]
     flags: int
     type: DataType
     columns: ColumnSet
@@ -47,12 +48,8 @@ class Scalar(metaclass=Interning):
             volatile = volatile or child.volatile
             raises = raises or child.raises
         self.type, self.columns, self.outer, self.volatile, self.raises = type, columns, outer, volatile, raises
-        self.flags = flags
+        self.children, self.flags = children, flags
         self._text: str | None = None
-
-    @property
-    def children(self) -> tuple[Scalar, ...]:
-        return ()
 
     @property
     def never_null(self) -> bool:
@@ -160,10 +157,6 @@ class Call(Scalar):
         self._set(type, args, known.volatile, call_may_fail(function, args, type))
         self.function, self.args = function, args
 
-    @property
-    def children(self) -> tuple[Scalar, ...]:
-        return self.args
-
     def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
         return Call(self.function, children, self.type)
 
@@ -218,10 +211,6 @@ class Cast(Scalar):
         self._set(type, (arg,), raises=not lenient and cast_may_fail(arg.type, type))
         self.arg, self.lenient = arg, lenient
 
-    @property
-    def children(self) -> tuple[Scalar, ...]:
-        return (self.arg,)
-
     def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
         return Cast(children[0], self.type, self.lenient)
 
@@ -254,10 +243,6 @@ class Case(Scalar):
         self._set(type, (*(s for branch in branches for s in branch), otherwise))
         self.branches, self.otherwise = branches, otherwise
 
-    @property
-    def children(self) -> tuple[Scalar, ...]:
-        return (*(s for branch in self.branches for s in branch), self.otherwise)
-
     def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
         pairs = tuple((children[i], children[i + 1]) for i in range(0, len(children) - 1, 2))
         return Case(pairs, children[-1], self.type)
@@ -276,10 +261,6 @@ class InList(Scalar):
         self._set(BOOL, (arg, *items))
         self.arg, self.items = arg, items
 
-    @property
-    def children(self) -> tuple[Scalar, ...]:
-        return (self.arg, *self.items)
-
     def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
         return InList(children[0], children[1:])
 
@@ -295,10 +276,6 @@ class Ordered(Scalar):
     def __init__(self, key: Scalar, descending: bool, nulls_first: bool) -> None:
         self._set(key.type, (key,))
         self.key, self.descending, self.nulls_first = key, descending, nulls_first
-
-    @property
-    def children(self) -> tuple[Scalar, ...]:
-        return (self.key,)
 
     def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
         return Ordered(children[0], self.descending, self.nulls_first)
@@ -317,10 +294,6 @@ class CallOverRows(Scalar):
     distinct: bool
     filter: Scalar | None
     function: str
-
-    @property
-    def children(self) -> tuple[Scalar, ...]:
-        return self.args if self.filter is None else (*self.args, self.filter)
 
     def _called(self, label: Callable[[ColumnId], str], typed: bool, ends: str = "") -> str:
         inner = ", ".join(a._render(label, typed) for a in self.args) or ("*" if self.function == "count" else "")

@@ -71,10 +71,6 @@ class AnySubquery(Subquery):
         self.function, self.left, self.right = function, left, right
 
     @property
-    def children(self) -> tuple[Scalar, ...]:
-        return self.left
-
-    @property
     def never_null(self) -> bool:
         return not self.left
 

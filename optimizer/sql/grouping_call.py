@@ -32,10 +32,6 @@ class GroupingCall(Scalar):
         self._set(INT64, args)
         self.args = args
 
-    @property
-    def children(self) -> tuple[Scalar, ...]:
-        return self.args
-
     def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
         return GroupingCall(children)
 

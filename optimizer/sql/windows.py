@@ -61,10 +61,6 @@ class WindowExpression(Scalar):
         self._set(call.type, (call, *partition, *order))
         self.call, self.partition, self.order = call, partition, order
 
-    @property
-    def children(self) -> tuple[Scalar, ...]:
-        return (self.call, *self.partition, *self.order)
-
     def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
         parts: tuple[Any, ...] = children  # a window call stays one, and so do the terms
         end = 1 + len(self.partition)
