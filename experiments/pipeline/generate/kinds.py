@@ -55,14 +55,12 @@ def _joingraph(scale: Decimal, graphs: Sequence[str], parts: int | None) -> Reci
     tables = [table for name in sorted(named) for table in graph_tables(named[name], float(scale))]
     sizes = {table.name: (table.stats.rows, table.stats.rows * len(table.columns) * _VALUE_BYTES) for table in tables}
     return Recipe(
-        kind="joingraph",
-        scale=f"{scale.normalize():f}",
-        module="experiments.workloads.joingraph_rows",
+        kind="joingraph", scale=f"{scale.normalize():f}", module="experiments.workloads.joingraph_rows",
         parts=[part for name, (rows, size) in sizes.items() for part in parts_of(name, rows, size, parts)],
         rows=lambda _: {name: (rows, rows) for name, (rows, _) in sizes.items()},
         schema=lambda *_: "\n\n".join(map(declaration, tables)) + "\n",
         settings={"graphs": sorted(named)} | ({} if parts is None else {"parts": parts}),
-    )
+    )  # fmt: skip
 
 
 def _imdb_like(scale: Decimal) -> Recipe:
@@ -74,11 +72,8 @@ def _imdb_like(scale: Decimal) -> Recipe:
         raise CatalogError(f"imdb_like is made up to scale {MOST_SCALE}, 1.8 billion rows of cast_info; not at {scale:g}")
     counts = table_rows(float(scale))
     return Recipe(
-        kind="imdb_like",
-        scale=f"{scale.normalize():f}",
-        module="experiments.workloads.imdb_like.tables",
+        kind="imdb_like", scale=f"{scale.normalize():f}", module="experiments.workloads.imdb_like.tables",
         parts=[part for name, rows in counts.items() for part in parts_of(name, rows, rows * row_bytes(name), None)],
-        rows=lambda _: {name: (rows, rows) for name, rows in counts.items()},
-        schema=lambda *_: schema_sql(),
+        rows=lambda _: {name: (rows, rows) for name, rows in counts.items()}, schema=lambda *_: schema_sql(),
         orders=dict.fromkeys(counts, ("id",)),
-    )
+    )  # fmt: skip

@@ -66,17 +66,12 @@ def tpcds(scale: Decimal, parts: int | None = None) -> Recipe:
 
     return Recipe(
         kind="tpcds",
-        scale=text,
-        module=__name__,
-        parts=[*large, *(Part(name, 0, 1, 0.0) for name in orders if name not in _SIZES)],
+        scale=text, module=__name__, parts=[*large, *(Part(name, 0, 1, 0.0) for name in orders if name not in _SIZES)],
         rows=lambda _: {name: (_SIZES[name][0],) * 2 for name in _EXACT_AT_1} if scale == 1 else {},
-        schema=lambda *_: (DECLARATIONS / "schema.sql").read_text(encoding="utf-8"),
-        orders=orders,
-        unkeyed=frozenset(_ORDERS) - {"inventory"},
-        before=before,
-        beside=_BESIDE * max(factor, 0.1),
+        schema=lambda *_: (DECLARATIONS / "schema.sql").read_text(encoding="utf-8"), orders=orders,
+        unkeyed=frozenset(_ORDERS) - {"inventory"}, before=before, beside=_BESIDE * max(factor, 0.1),
         settings={} if parts is None else {"parts": parts},
-    )
+    )  # fmt: skip
 
 
 def make_database(task: dict[str, Any]) -> dict[str, Any]:

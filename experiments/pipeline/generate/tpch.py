@@ -53,16 +53,10 @@ def tpch(scale: Decimal, parts: int | None = None) -> Recipe:
 
     return Recipe(
         kind="tpch",
-        scale=scale_text,
-        module=__name__,
-        parts=[*large, *(Part(name, 0, 1, 5e3) for name in _FIXED_ROWS)],
-        rows=rows,
-        schema=_schema,
-        orders=key_orders(DECLARATIONS / "schema.sql") | {"partsupp": ("ps_partkey",)},
-        unkeyed=frozenset({"partsupp"}),
-        before=before,
-        settings={} if parts is None else {"parts": parts},
-    )
+        scale=scale_text, module=__name__, parts=[*large, *(Part(name, 0, 1, 5e3) for name in _FIXED_ROWS)], rows=rows,
+        schema=_schema, orders=key_orders(DECLARATIONS / "schema.sql") | {"partsupp": ("ps_partkey",)},
+        unkeyed=frozenset({"partsupp"}), before=before, settings={} if parts is None else {"parts": parts},
+    )  # fmt: skip
 
 
 def _schema(folder: Path, rows: Mapping[str, int]) -> str:

@@ -53,52 +53,34 @@ def explain(error: BaseException) -> str:
 
 # in the order of trial: what is most specific comes first
 _MEANINGS = [
-    (
-        r"PYTHON_VERSION_MISMATCH\D*?(?P<worker>\d+[.,]\s?\d+)\D+?(?P<driver>\d+[.,]\s?\d+)",
-        r"the Spark workers run Python \g<worker>, this process Python \g<driver>: both have to be of one version\n"
-        r"set PYSPARK_PYTHON to a matching interpreter that is there on every machine",
-    ),
-    (
-        r"No module named '(?P<module>[\w.]+)'",
-        r"the Spark workers' Python has no module \g<module>\n"
-        r"install planscope's dependencies on every machine, or set PYSPARK_PYTHON to an interpreter that has them",
-    ),
-    (
-        r"Cannot run program \"(?P<python>[^\"]+)\"",
-        r"the Spark workers have no program \g<python>\nset PYSPARK_PYTHON to an interpreter that is there on every machine",
-    ),
-    (
-        r"No space left on device|Disk quota exceeded",
-        r"the disk is full: Spark could not write\n"
-        r"make room there, or set SPARK_LOCAL_DIRS to a folder that has some for Spark's own files",
-    ),
-    (
-        r"OutOfMemoryError|GC overhead limit exceeded",
-        r"Spark's Java process ran out of memory\n"
-        r"give it more: PYSPARK_SUBMIT_ARGS='--driver-memory 8g --executor-memory 8g pyspark-shell'",
-    ),
-    (
-        r"(?:Python worker exited unexpectedly|Python worker (?:failed|process terminated)|ExecutorLostFailure|crashed worker)",
-        r"a Spark worker process died, again after each retry\n"
-        r"it was killed, or it ran out of memory: give the machine more, or run fewer tasks at a time (--master 'local[1]')",
-    ),
-    (
-        r"ClassNotFoundException: Class org\.apache\.hadoop\.\S*FileSystem not found|No FileSystem for scheme",
-        "Spark has no jar that reads and writes such URIs\n"
-        "--conf spark.jars.packages=GROUP:NAME:VERSION adds one: for s3a org.apache.hadoop:hadoop-aws, of Hadoop's own version",
-    ),
-    (
-        r"java\.net\.(?:Connect|NoRouteToHost|UnknownHost|SocketTimeout)\w*Exception: (?P<said>[^\n;]+)",
-        r"a server does not answer (\g<said>)\nis its address right, and does it run?",
-    ),
-    (
-        r"SparkContext was shut down|stopped SparkContext|SparkContext has been shutdown|Answer from Java side is empty|"
-        r"Error while (?:sending|receiving)|"
-        r"An error occurred while trying to connect to the Java server|Connection refused|Connection reset|Broken pipe|"
-        r"An error occurred while calling \S*[^\s.]$",  # no more than that: Py4J got no answer, and passes over why
-        r"Spark stopped while it was needed: its Java process was killed, or the cluster ended the application",
-    ),
-]
+    (r"PYTHON_VERSION_MISMATCH\D*?(?P<worker>\d+[.,]\s?\d+)\D+?(?P<driver>\d+[.,]\s?\d+)",
+     r"the Spark workers run Python \g<worker>, this process Python \g<driver>: both have to be of one version\n"
+     r"set PYSPARK_PYTHON to a matching interpreter that is there on every machine"),
+    (r"No module named '(?P<module>[\w.]+)'",
+     r"the Spark workers' Python has no module \g<module>\n"
+     r"install planscope's dependencies on every machine, or set PYSPARK_PYTHON to an interpreter that has them"),
+    (r"Cannot run program \"(?P<python>[^\"]+)\"",
+     r"the Spark workers have no program \g<python>\nset PYSPARK_PYTHON to an interpreter that is there on every machine"),
+    (r"No space left on device|Disk quota exceeded",
+     r"the disk is full: Spark could not write\n"
+     r"make room there, or set SPARK_LOCAL_DIRS to a folder that has some for Spark's own files"),
+    (r"OutOfMemoryError|GC overhead limit exceeded",
+     r"Spark's Java process ran out of memory\n"
+     r"give it more: PYSPARK_SUBMIT_ARGS='--driver-memory 8g --executor-memory 8g pyspark-shell'"),
+    (r"(?:Python worker exited unexpectedly|Python worker (?:failed|process terminated)|ExecutorLostFailure|crashed worker)",
+     r"a Spark worker process died, again after each retry\n"
+     r"it was killed, or it ran out of memory: give the machine more, or run fewer tasks at a time (--master 'local[1]')"),
+    (r"ClassNotFoundException: Class org\.apache\.hadoop\.\S*FileSystem not found|No FileSystem for scheme",
+     "Spark has no jar that reads and writes such URIs\n"
+     "--conf spark.jars.packages=GROUP:NAME:VERSION adds one: for s3a org.apache.hadoop:hadoop-aws, of Hadoop's own version"),
+    (r"java\.net\.(?:Connect|NoRouteToHost|UnknownHost|SocketTimeout)\w*Exception: (?P<said>[^\n;]+)",
+     r"a server does not answer (\g<said>)\nis its address right, and does it run?"),
+    (r"SparkContext was shut down|stopped SparkContext|SparkContext has been shutdown|Answer from Java side is empty|"
+     r"Error while (?:sending|receiving)|"
+     r"An error occurred while trying to connect to the Java server|Connection refused|Connection reset|Broken pipe|"
+     r"An error occurred while calling \S*[^\s.]$",  # no more than that: Py4J got no answer, and passes over why
+     r"Spark stopped while it was needed: its Java process was killed, or the cluster ended the application"),
+]  # fmt: skip
 
 
 def causes(error: BaseException) -> list[str]:
