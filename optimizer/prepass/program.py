@@ -11,15 +11,15 @@ from optimizer.prepass.rules.aggregate_remove_constants import aggregate_remove_
 from optimizer.prepass.rules.aggregate_remove_one_row import aggregate_remove_one_row
 from optimizer.prepass.rules.aggregate_simplify_calls import aggregate_simplify_calls
 from optimizer.prepass.rules.apply_push_condition import apply_push_condition
-from optimizer.prepass.rules.arithmetic_simplify import ArithmeticSimplify
+from optimizer.prepass.rules.arithmetic_simplify import arithmetic_simplify
 from optimizer.prepass.rules.arithmetic_within_bounds import arithmetic_within_bounds
-from optimizer.prepass.rules.boolean_normalize import BooleanNormalize
-from optimizer.prepass.rules.case_simplify import CaseSimplify
+from optimizer.prepass.rules.boolean_normalize import boolean_normalize
+from optimizer.prepass.rules.case_simplify import case_simplify
 from optimizer.prepass.rules.choice_prune import ChoicePrune
 from optimizer.prepass.rules.column_prune import ColumnPrune
-from optimizer.prepass.rules.comparison_simplify import ComparisonSimplify
-from optimizer.prepass.rules.comparison_unwrap import ComparisonUnwrap
-from optimizer.prepass.rules.constant_fold import ConstantFold
+from optimizer.prepass.rules.comparison_simplify import comparison_simplify
+from optimizer.prepass.rules.comparison_unwrap import comparison_unwrap
+from optimizer.prepass.rules.constant_fold import constant_fold
 from optimizer.prepass.rules.distinct_remove_below import distinct_remove_below
 from optimizer.prepass.rules.distinct_remove_semi import distinct_remove_semi
 from optimizer.prepass.rules.distinct_to_limit import distinct_to_limit
@@ -42,7 +42,7 @@ from optimizer.prepass.rules.join_infer_filter import join_infer_filter
 from optimizer.prepass.rules.join_infer_or import join_infer_or
 from optimizer.prepass.rules.join_push_condition import join_push_condition
 from optimizer.prepass.rules.join_separate_sides import join_separate_sides
-from optimizer.prepass.rules.like_simplify import LikeSimplify
+from optimizer.prepass.rules.like_simplify import like_simplify
 from optimizer.prepass.rules.limit_merge import limit_merge
 from optimizer.prepass.rules.limit_push_join import limit_push_join
 from optimizer.prepass.rules.limit_push_one_match import limit_push_one_match
@@ -75,8 +75,8 @@ from optimizer.prepass.rules.union_remove_empty import union_remove_empty
 _AT_JOIN = (join_push_condition, join_separate_sides, apply_push_condition, join_infer_filter, join_infer_equality, join_infer_or)
 
 _REWRITES = (
-    ConstantFold(), BooleanNormalize(), ComparisonSimplify(), CaseSimplify(), LikeSimplify(), ArithmeticSimplify(),
-    arithmetic_within_bounds, not_null_simplify, predicate_weaken, ComparisonUnwrap(), predicate_intersect, empty_propagate,
+    constant_fold, boolean_normalize, comparison_simplify, case_simplify, like_simplify, arithmetic_simplify,
+    arithmetic_within_bounds, not_null_simplify, predicate_weaken, comparison_unwrap, predicate_intersect, empty_propagate,
     or_factor, filter_merge, filter_remove_implied, outer_join_simplify, outer_join_to_anti, mark_join_to_semi,
     single_join_to_left, single_join_push_join, filter_push_project, filter_push_join, filter_push_aggregate,
     filter_push_grouping_sets, filter_push_window, filter_push_setop, filter_push_limit, filter_push_choice,

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import ClassVar
 
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.rebuild import map_scalars
@@ -25,20 +24,36 @@ from optimizer.prepass.openings import openings
 from optimizer.rules.interface import RewriteRule, RuleContext, node
 
 Simplify = Callable[[Scalar], Scalar]
+Step = Callable[[Scalar], Scalar | None]
 
 
 class ScalarRewrite(RewriteRule):
-    """A rule that applies `simplify` to every scalar of an operator that has one of the `openings`."""
+    """A rule that applies `simplify` to every scalar of an operator that has one of the `openings`; made by `scalar_rewrite`.
+    `unless`: operators that it leaves alone."""
 
     pattern = node(LogicalOperator)
-    simplify: ClassVar[Simplify]
+    simplify: Simplify
+    unless: tuple[type[LogicalOperator], ...]
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        wanted, simplify = self.openings, type(self).simplify
+        if isinstance(bound.op, self.unless):
+            return None
+        wanted, simplify = self.openings, self.simplify
         for scalar in bound.op.scalars():
-            if (not wanted or openings(scalar) & wanted) and simplify(scalar) is not scalar:
+            if openings(scalar) & wanted and simplify(scalar) is not scalar:
                 return changed(bound, simplify)
         return None
+
+
+def scalar_rewrite(openings: int, unless: tuple[type[LogicalOperator], ...] = ()) -> Callable[[Step], ScalarRewrite]:
+    """Makes a function a rule that is named after it, the function being what is done `everywhere` in a scalar."""
+
+    def rule_of(step: Step) -> ScalarRewrite:
+        parts = {"name": step.__name__, "simplify": staticmethod(everywhere(step)), "openings": openings, "unless": unless}
+        rule: ScalarRewrite = type(step.__name__, (ScalarRewrite,), parts | {"__module__": step.__module__})()
+        return rule
+
+    return rule_of
 
 
 def changed(bound: Tree, simplify: Simplify) -> Tree | None:
@@ -47,7 +62,7 @@ def changed(bound: Tree, simplify: Simplify) -> Tree | None:
     return None if op == bound.op else Tree(op, bound.inputs)
 
 
-def everywhere(change: Callable[[Scalar], Scalar | None]) -> Simplify:
+def everywhere(change: Step) -> Simplify:
     """`change` (one step, None: no change; it sees a node whose operands are done) made to all parts of a scalar, again and
     again until nothing changes; cached."""
 

@@ -21,13 +21,13 @@ from optimizer.algebra.types import DATE, DOUBLE, INT32, INT64, STRING, TIMESTAM
 from optimizer.algebra.value_ranges import Range, Ranges
 from optimizer.errors import PlanscopeError
 from optimizer.prepass.column_ranges import ColumnRanges
-from optimizer.prepass.rules.arithmetic_simplify import ArithmeticSimplify
-from optimizer.prepass.rules.boolean_normalize import BooleanNormalize
-from optimizer.prepass.rules.case_simplify import CaseSimplify
-from optimizer.prepass.rules.comparison_simplify import ComparisonSimplify
-from optimizer.prepass.rules.comparison_unwrap import ComparisonUnwrap
-from optimizer.prepass.rules.constant_fold import ConstantFold
-from optimizer.prepass.rules.like_simplify import LikeSimplify
+from optimizer.prepass.rules.arithmetic_simplify import arithmetic_simplify
+from optimizer.prepass.rules.boolean_normalize import boolean_normalize
+from optimizer.prepass.rules.case_simplify import case_simplify
+from optimizer.prepass.rules.comparison_simplify import comparison_simplify
+from optimizer.prepass.rules.comparison_unwrap import comparison_unwrap
+from optimizer.prepass.rules.constant_fold import constant_fold
+from optimizer.prepass.rules.like_simplify import like_simplify
 from optimizer.prepass.rules.not_null_simplify import simplified as never_null
 from optimizer.prepass.rules.predicate_intersect import intersection
 from optimizer.prepass.rules.predicate_weaken import weakened
@@ -35,11 +35,12 @@ from optimizer.rules.interface import RuleContext
 from optimizer.settings import DEFAULTS
 from tests.rules.random_scalars import CASTS, DAY, DEC, FLOAT, TINY, VALUES, WIDE, RandomScalars
 
-likes, arithmetic, unwrapped = LikeSimplify.simplify, ArithmeticSimplify.simplify, ComparisonUnwrap.simplify
+likes, arithmetic, unwrapped = like_simplify.simplify, arithmetic_simplify.simplify, comparison_unwrap.simplify
 VALUE_RULES: dict[str, Callable[[Scalar], Scalar]] = {
     rule.name: rule.simplify
     for rule in (
-        ConstantFold, BooleanNormalize, ComparisonSimplify, CaseSimplify, LikeSimplify, ArithmeticSimplify, ComparisonUnwrap,
+        constant_fold, boolean_normalize, comparison_simplify, case_simplify, like_simplify, arithmetic_simplify,
+        comparison_unwrap,
     )
 }  # fmt: skip
 RAISED = "raised"

@@ -21,9 +21,9 @@ from optimizer.prepass.rules.aggregate_remove import aggregate_remove
 from optimizer.prepass.rules.aggregate_remove_constants import aggregate_remove_constants
 from optimizer.prepass.rules.aggregate_remove_one_row import aggregate_remove_one_row
 from optimizer.prepass.rules.aggregate_simplify_calls import aggregate_simplify_calls
-from optimizer.prepass.rules.boolean_normalize import BooleanNormalize
-from optimizer.prepass.rules.comparison_simplify import ComparisonSimplify
-from optimizer.prepass.rules.constant_fold import ConstantFold
+from optimizer.prepass.rules.boolean_normalize import boolean_normalize
+from optimizer.prepass.rules.comparison_simplify import comparison_simplify
+from optimizer.prepass.rules.constant_fold import constant_fold
 from optimizer.prepass.rules.distinct_remove_below import distinct_remove_below
 from optimizer.prepass.rules.distinct_to_limit import distinct_to_limit
 from optimizer.prepass.rules.empty_propagate import empty_propagate
@@ -44,7 +44,7 @@ from tests.decorrelate.random_applies import RandomApplies
 from tests.reference.naive import run
 
 RULES: tuple[RewriteRule, ...] = (
-    ConstantFold(), BooleanNormalize(), ComparisonSimplify(), not_null_simplify, predicate_weaken, predicate_intersect,
+    constant_fold, boolean_normalize, comparison_simplify, not_null_simplify, predicate_weaken, predicate_intersect,
     empty_propagate, union_remove_empty, filter_merge, filter_remove_implied, project_merge, project_merge_aggregate,
     aggregate_remove, aggregate_reduce_constant_keys, aggregate_remove_constants, aggregate_remove_one_row,
     aggregate_simplify_calls, distinct_remove_below, distinct_to_limit, limit_merge, limit_remove, sort_remove,

@@ -23,12 +23,13 @@ from optimizer.algebra.columns import DataType
 from optimizer.algebra.scalars import Call, Cast, Literal, Scalar
 from optimizer.algebra.types import decimal_of, integer_range, is_date, is_decimal, is_float, is_integer, is_numeric, is_timestamp
 from optimizer.prepass.openings import ARITHMETIC
-from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere
+from optimizer.prepass.scalar_rewrite import scalar_rewrite
 
 _IDEMPOTENT = frozenset(("abs", "floor", "ceil", "trim", "ltrim", "rtrim"))
 
 
-def _one(scalar: Scalar) -> Scalar | None:
+@scalar_rewrite(ARITHMETIC)
+def arithmetic_simplify(scalar: Scalar) -> Scalar | None:
     if isinstance(scalar, Cast):
         return _cast(scalar)
     if not isinstance(scalar, Call):
@@ -155,9 +156,3 @@ def _shows_type(source: DataType, through: DataType, target: DataType) -> bool:
     if is_float(through):
         return bool(target != source)  # to a decimal or an integer floats are rounded in ways of their own
     return not is_numeric(target)
-
-
-class ArithmeticSimplify(ScalarRewrite):
-    name = "arithmetic_simplify"
-    simplify = everywhere(_one)
-    openings = ARITHMETIC

@@ -20,12 +20,13 @@ from optimizer.algebra.predicates import junction
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Scalar
 from optimizer.prepass.comparison_sets import opposite, put_together
 from optimizer.prepass.openings import JUNCTION
-from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere, plain
+from optimizer.prepass.scalar_rewrite import plain, scalar_rewrite
 
 _DUAL = {"and": "or", "or": "and"}
 
 
-def _one(scalar: Scalar) -> Scalar | None:
+@scalar_rewrite(JUNCTION)
+def boolean_normalize(scalar: Scalar) -> Scalar | None:
     if not isinstance(scalar, Call):
         return None
     if scalar.function == "not":
@@ -73,9 +74,3 @@ def _absorbed(function: str, args: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
         alone = {arg for arg, part in zip(args, parts, strict=True) if len(part) == 1}
         return tuple(arg for arg, part in zip(args, parts, strict=True) if len(part) == 1 or not part & alone)
     return tuple(arg for arg, part in zip(args, parts, strict=True) if not any(other < part for other in parts))
-
-
-class BooleanNormalize(ScalarRewrite):
-    name = "boolean_normalize"
-    simplify = everywhere(_one)
-    openings = JUNCTION

@@ -18,10 +18,11 @@ from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.scalars import BOOL, TRUE, Call, Case, Cast, InList, Literal, Scalar, is_null_literal
 from optimizer.errors import PlanscopeError
 from optimizer.prepass.openings import CHOICE
-from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere, plain
+from optimizer.prepass.scalar_rewrite import plain, scalar_rewrite
 
 
-def _one(scalar: Scalar) -> Scalar | None:
+@scalar_rewrite(CHOICE)
+def case_simplify(scalar: Scalar) -> Scalar | None:
     if isinstance(scalar, Case):
         return _case(scalar)
     if isinstance(scalar, Call):
@@ -107,9 +108,3 @@ def _over_case(scalar: Scalar) -> Scalar | None:
         return None
     conditions = (condition for condition, _ in case.branches)
     return Case(tuple(zip(conditions, computed[:-1], strict=True)), computed[-1], scalar.type)
-
-
-class CaseSimplify(ScalarRewrite):
-    name = "case_simplify"
-    simplify = everywhere(_one)
-    openings = CHOICE

@@ -19,7 +19,7 @@ from optimizer.algebra.predicates import compare, junction
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Cast, InList, Literal, Scalar
 from optimizer.prepass.openings import TEST
-from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere, plain
+from optimizer.prepass.scalar_rewrite import plain, scalar_rewrite
 
 # what a comparison of a boolean with a constant says: the boolean itself (True), its negation (False)
 _OF_BOOLEAN = {
@@ -28,7 +28,8 @@ _OF_BOOLEAN = {
 }  # fmt: skip
 
 
-def _one(scalar: Scalar) -> Scalar | None:
+@scalar_rewrite(TEST)
+def comparison_simplify(scalar: Scalar) -> Scalar | None:
     if isinstance(scalar, InList):
         return _in_list(scalar)
     if not isinstance(scalar, Call):
@@ -90,9 +91,3 @@ def _in_list(scalar: InList) -> Scalar | None:
     if len(kept) == 1:
         return compare("=", scalar.arg, kept[0])
     return InList(scalar.arg, tuple(kept)) if len(kept) < len(scalar.items) else None
-
-
-class ComparisonSimplify(ScalarRewrite):
-    name = "comparison_simplify"
-    simplify = everywhere(_one)
-    openings = TEST

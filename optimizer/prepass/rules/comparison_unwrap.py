@@ -14,23 +14,12 @@ from __future__ import annotations
 
 from optimizer.algebra.logical import Aggregate, Project, Values
 from optimizer.algebra.scalars import Scalar
-from optimizer.algebra.trees import Tree
 from optimizer.prepass.monotone_comparison import of_column
 from optimizer.prepass.openings import COMPUTED
-from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere
-from optimizer.rules.interface import RuleContext
+from optimizer.prepass.scalar_rewrite import scalar_rewrite
 
 
-def _one(scalar: Scalar) -> Scalar | None:
+@scalar_rewrite(COMPUTED, unless=(Project, Aggregate, Values))
+def comparison_unwrap(scalar: Scalar) -> Scalar | None:
     found = of_column(scalar)
     return found if isinstance(found, Scalar) else None
-
-
-class ComparisonUnwrap(ScalarRewrite):
-    name = "comparison_unwrap"
-    simplify = everywhere(_one)
-    openings = COMPUTED
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        filters = not isinstance(bound.op, Project | Aggregate | Values)  # elsewhere there is nothing to gain
-        return super().apply(bound, context) if filters else None

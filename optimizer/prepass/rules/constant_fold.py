@@ -16,10 +16,11 @@ from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 from optimizer.algebra.scalars import FALSE, TRUE, Call, Case, Cast, InList, Literal, Scalar, is_null_literal
 from optimizer.errors import PlanscopeError
 from optimizer.prepass.openings import CONSTANT
-from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere, plain
+from optimizer.prepass.scalar_rewrite import plain, scalar_rewrite
 
 
-def _fold_one(scalar: Scalar) -> Scalar | None:
+@scalar_rewrite(CONSTANT)
+def constant_fold(scalar: Scalar) -> Scalar | None:
     if not isinstance(scalar, Call | Cast | Case | InList):
         return None
     if not scalar.volatile and all(isinstance(child, Literal) for child in scalar.children):
@@ -47,13 +48,3 @@ def _fold_junction(scalar: Call) -> Scalar | None:
     if not kept:
         return neutral
     return junction(scalar.function, kept)
-
-
-fold = everywhere(_fold_one)
-"""The scalar with every constant part computed."""
-
-
-class ConstantFold(ScalarRewrite):
-    name = "constant_fold"
-    simplify = fold
-    openings = CONSTANT

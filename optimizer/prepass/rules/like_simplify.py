@@ -14,10 +14,11 @@ from __future__ import annotations
 from optimizer.algebra.like_patterns import Wildcard, like_parts
 from optimizer.algebra.scalars import BOOL, Call, Literal, Scalar
 from optimizer.prepass.openings import LIKE
-from optimizer.prepass.scalar_rewrite import ScalarRewrite, everywhere
+from optimizer.prepass.scalar_rewrite import scalar_rewrite
 
 
-def _one(scalar: Scalar) -> Scalar | None:
+@scalar_rewrite(LIKE)
+def like_simplify(scalar: Scalar) -> Scalar | None:
     if not isinstance(scalar, Call) or scalar.function != "like":
         return None
     text, *rest = scalar.args
@@ -37,9 +38,3 @@ def _one(scalar: Scalar) -> Scalar | None:
         return None  # it cannot be written without an escape
     written = "".join(part if isinstance(part, str) else part.value for part in parts)
     return None if written == pattern.value and not escape else Call("like", (text, Literal(written, pattern.type)), BOOL)
-
-
-class LikeSimplify(ScalarRewrite):
-    name = "like_simplify"
-    simplify = everywhere(_one)
-    openings = LIKE

@@ -44,7 +44,7 @@ from optimizer.algebra.trees import Tree
 from optimizer.prepass.comparison_sets import compared, opposite, put_together
 from optimizer.prepass.monotone_comparison import Outcome, of_column
 from optimizer.prepass.openings import CHOICE, COMPUTED, CONSTANT, JUNCTION, LIKE, TEST, openings
-from optimizer.prepass.rules.constant_fold import fold
+from optimizer.prepass.rules.constant_fold import constant_fold
 from optimizer.prepass.scalar_rewrite import changed, plain
 from optimizer.rules.interface import RuleContext, node, rewrite
 
@@ -130,7 +130,7 @@ def _junction(call: Call) -> Scalar:
                 args = _known_values(args, sets.decided)
     if args == call.args:
         return call
-    return args[0] if len(args) == 1 else fold(Call(call.function, args, BOOL))
+    return args[0] if len(args) == 1 else constant_fold.simplify(Call(call.function, args, BOOL))
 
 
 def intersected(args: tuple[Scalar, ...]) -> tuple[Scalar, ...] | None:
@@ -170,7 +170,7 @@ def _negation(scalar: Scalar, arg: Scalar) -> Scalar:
 
 
 def _not(scalar: Scalar) -> Scalar:
-    return fold(Call("not", (scalar,), BOOL))
+    return constant_fold.simplify(Call("not", (scalar,), BOOL))
 
 
 def _comparison(call: Call) -> Scalar:
@@ -187,7 +187,7 @@ def _comparison(call: Call) -> Scalar:
             if plain(a) and (certain or impossible):
                 return Call("is_not_null", (a,), BOOL) if certain else FALSE
         if isinstance(a, Call) and a.function == "coalesce" and isinstance(a.args[-1], Literal) and b.value is not None:
-            instead = fold(Call(call.function, (a.args[-1], b), BOOL))
+            instead = constant_fold.simplify(Call(call.function, (a.args[-1], b), BOOL))
             first = a.args[0] if len(a.args) == 2 else Call("coalesce", a.args[:-1], a.type)
             if isinstance(instead, Literal) and instead.value is not True and first.type == b.type:
                 return weakened(Call(call.function, (first, b), BOOL))
