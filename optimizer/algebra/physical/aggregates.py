@@ -7,7 +7,7 @@ from itertools import chain, takewhile
 from typing import ClassVar
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set, union
-from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingKey, GroupingSets, Label
+from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingKey, GroupingSets, LogicalOperator
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import (
@@ -30,9 +30,7 @@ class _Aggregate(PhysicalOperator):
 
     keys: tuple[ColumnId, ...]
     aggregates: tuple[AggregateItem, ...]
-
-    def describe(self, label: Label) -> str:
-        return Aggregate(self.keys, self.aggregates).describe(label)
+    said_as: ClassVar[type[LogicalOperator]] = Aggregate
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         return column_set(self.keys) | union(item.call.columns for item in self.aggregates if output >> item.id & 1)
@@ -92,9 +90,7 @@ class HashGroupingSets(PhysicalOperator):
     aggregates: tuple[AggregateItem, ...]
     number: ColumnId
     name: ClassVar[str] = "hash_grouping_sets"
-
-    def describe(self, label: Label) -> str:
-        return GroupingSets(self.keys, self.sets, self.aggregates, self.number).describe(label)
+    said_as: ClassVar[type[LogicalOperator]] = GroupingSets
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         keys = column_set(key.source for key in self.keys)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from optimizer.algebra.columns import ColumnId, DataType
-from optimizer.algebra.logical import Label, Scan, Values
+from optimizer.algebra.logical import Label, LogicalOperator, Scan, Values
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Scalar
@@ -35,6 +35,4 @@ class ConstantRows(PhysicalOperator):
     types: tuple[DataType, ...]
     rows: tuple[tuple[Scalar, ...], ...]
     name: ClassVar[str] = "constant_rows"
-
-    def describe(self, label: Label) -> str:
-        return Values(self.columns, self.types, self.rows).describe(label)
+    said_as: ClassVar[type[LogicalOperator]] = Values

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar, Self
 
 from optimizer.algebra.columns import ColumnSet, union
-from optimizer.algebra.logical import Label
+from optimizer.algebra.logical import Label, LogicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.traits import ANY, Alternative, Collation, TraitSet
@@ -21,6 +21,7 @@ class PhysicalOperator:
     __slots__ = ()
     __match_args__: ClassVar[tuple[str, ...]] = ()  # names of the fields
     name: ClassVar[str]
+    said_as: ClassVar[type[LogicalOperator] | None] = None  # a logical operator whose first fields are these, which says them
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         return (Alternative((ANY,) * len(inputs)),) if required == ANY else ()
@@ -34,7 +35,9 @@ class PhysicalOperator:
         return ()
 
     def describe(self, label: Label) -> str:
-        return ""
+        if self.said_as is None:
+            return ""
+        return self.said_as(*(getattr(self, name) for name in self.__match_args__)).describe(label)
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         """Columns the operator must get from its inputs to produce the columns `output`: at least those and what scalars read."""

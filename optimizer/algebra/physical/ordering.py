@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from optimizer.algebra.columns import ColumnSet, column_ids, column_set
-from optimizer.algebra.logical import Label, Limit
+from optimizer.algebra.logical import Label, Limit, LogicalOperator
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import ANY, Alternative, Collation, TraitSet, group_order, reduce_collation, satisfies, spelled
@@ -70,12 +70,10 @@ class TopK(_ByOrder):
     offset: int
     count: int
     name: ClassVar[str] = "top_k"
+    said_as: ClassVar[type[LogicalOperator]] = Limit
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         return (Alternative((ANY,), TraitSet(self.order)),)
-
-    def describe(self, label: Label) -> str:
-        return Limit(self.order, self.offset, self.count).describe(label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +84,7 @@ class LimitRows(_ByOrder):
     offset: int
     count: int | None
     name: ClassVar[str] = "limit_rows"
+    said_as: ClassVar[type[LogicalOperator]] = Limit
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         below = inputs[0]
@@ -103,6 +102,3 @@ class LimitRows(_ByOrder):
         if not satisfies(delivered, TraitSet(self.order), inputs[0]):
             return ()
         return (Alternative((delivered,), delivered),)
-
-    def describe(self, label: Label) -> str:
-        return Limit(self.order, self.offset, self.count).describe(label)

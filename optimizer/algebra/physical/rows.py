@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.congruence import is_congruent
-from optimizer.algebra.logical import Label, Project, ProjectItem, show_predicate
+from optimizer.algebra.logical import Filter, LogicalOperator, Project, ProjectItem
 from optimizer.algebra.monotone import Monotone, monotone
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
@@ -34,9 +34,7 @@ class FilterRows(SomeRows):
 
     predicate: Predicate
     name: ClassVar[str] = "filter_rows"
-
-    def describe(self, label: Label) -> str:
-        return show_predicate(self.predicate, label)
+    said_as: ClassVar[type[LogicalOperator]] = Filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +43,7 @@ class ProjectRows(PhysicalOperator):
 
     items: tuple[ProjectItem, ...]
     name: ClassVar[str] = "project_rows"
+    said_as: ClassVar[type[LogicalOperator]] = Project
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if required.grouping:
@@ -110,9 +109,6 @@ class ProjectRows(PhysicalOperator):
                 return (*_derived(delivered, above), *result)
             above = (*above, longer)
         return (*_derived(delivered, above), *result)
-
-    def describe(self, label: Label) -> str:
-        return Project(self.items).describe(label)
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         return union(item.value.columns for item in self.items if output >> item.id & 1)

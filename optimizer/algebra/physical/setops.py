@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.kinds import SetOpKind
-from optimizer.algebra.logical import Label, SetOp
+from optimizer.algebra.logical import Label, LogicalOperator, SetOp
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import Alternative, Collation, TraitSet, ascending, restrict_collation, sequences
@@ -75,9 +75,7 @@ class HashSetOp(PhysicalOperator):
     columns: tuple[ColumnId, ...]
     sources: tuple[tuple[ColumnId, ...], ...]
     name: ClassVar[str] = "hash_set_op"
-
-    def describe(self, label: Label) -> str:
-        return SetOp(self.kind, self.all, self.columns, self.sources).describe(label)
+    said_as: ClassVar[type[LogicalOperator]] = SetOp
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         return _setop_columns(self.columns, self.sources, column_set(self.columns))  # every column decides membership

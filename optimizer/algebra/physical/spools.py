@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
-from optimizer.algebra.logical import Label
+from optimizer.algebra.logical import Label, LogicalOperator
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.spools import Recursion, SpoolColumn
+from optimizer.algebra.spools import CteReference, Recursion, SpoolColumn
 from optimizer.algebra.traits import ANY, Alternative, TraitSet, spelled
 
 
@@ -54,9 +54,7 @@ class ReadSpool(PhysicalOperator):
     title: str
     columns: tuple[SpoolColumn, ...]
     name: ClassVar[str] = "read_spool"
-
-    def describe(self, label: Label) -> str:
-        return f"{self.title} ({', '.join(label(c.id) for c in self.columns)})"
+    said_as: ClassVar[type[LogicalOperator]] = CteReference
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +67,7 @@ class Recurse(PhysicalOperator):
     columns: tuple[ColumnId, ...]
     sources: tuple[tuple[ColumnId, ...], ...]
     name: ClassVar[str] = "recurse"
-
-    def describe(self, label: Label) -> str:
-        return Recursion(self.spool, self.title, self.all, self.columns, self.sources).describe(label)
+    said_as: ClassVar[type[LogicalOperator]] = Recursion
 
     def columns_of_input(self, index: int, output: ColumnSet) -> ColumnSet:
         return column_set(self.sources[index])

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from optimizer.algebra.aggregate_functions import RANKINGS
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set, union
-from optimizer.algebra.logical import Label, Window, WindowItem
+from optimizer.algebra.logical import LogicalOperator, Window, WindowItem
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Literal
@@ -37,6 +37,7 @@ class WindowRows(PhysicalOperator):
     order: Collation
     items: tuple[WindowItem, ...]
     name: ClassVar[str] = "window_rows"
+    said_as: ClassVar[type[LogicalOperator]] = Window
 
     def _sorted(self, wanted: Collation, below: LogicalProps) -> list[Collation]:
         """Orders that serve the windows and begin as `wanted` does as far as that is possible; what it leaves open of the
@@ -102,9 +103,6 @@ class WindowRows(PhysicalOperator):
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         orders = map(TraitSet, self._sorted(delivered.collation, inputs[0]))
         return tuple(Alternative((order,), order) for order in orders)
-
-    def describe(self, label: Label) -> str:
-        return Window(self.partition, self.order, self.items).describe(label)
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
         columns = output & ~column_set(item.id for item in self.items)
