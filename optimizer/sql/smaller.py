@@ -67,24 +67,18 @@ def _relations(select: exp.Select, catalog: Catalog) -> Iterator[Removal]:
     joins = list(select.args.get("joins") or ())
     if clause is None or not joins:
         return
-    items = [clause.this, *(join.this for join in joins)]
-    for number, item in enumerate(items):
+    for item in [clause.this, *(join.this for join in joins)]:
 
-        def remove(number: int = number, item: exp.Expr = item) -> None:
+        def remove(item: exp.Expr = item) -> None:
             own = list(select.args.get("joins") or ())
-            if number == 0:
-                if not own or select.args["from_"].this is not item:
-                    return
-                select.args["from_"].set("this", own[0].this)
-                rest = own[1:]
-                left = own[0]
-            else:
-                left = next((join for join in own if join.this is item), None)
-                if left is None:
-                    return
-                rest = [join for join in own if join is not left]
+            place = next((i for i, entry in enumerate([clause, *own]) if entry.this is item), None)
+            if place is None or not own:
+                return
+            left = own.pop(max(place - 1, 0))
+            if place == 0:  # the first one that is joined takes its place
+                clause.set("this", left.this)
             conjuncts = _split(left.args.get("on"))
-            select.set("joins", rest)
+            select.set("joins", own)
             _drop_readers(select, item, catalog)
             for conjunct in conjuncts:
                 if not _reads(conjunct, item, catalog):
@@ -94,18 +88,9 @@ def _relations(select: exp.Select, catalog: Catalog) -> Iterator[Removal]:
 
 
 def _drop_readers(select: exp.Select, item: exp.Expr, catalog: Catalog) -> None:
-    for join in select.args.get("joins") or ():
-        on = join.args.get("on")
-        if on is not None:
-            _keep(join, "on", on, item, catalog)
-            if join.args.get("on") is None:
-                join.set("on", exp.true())
-    for name in ("where", "having"):
-        clause = select.args.get(name)
-        if clause is not None:
-            _keep(clause, "this", clause.this, item, catalog)
-            if clause.args.get("this") is None:
-                select.set(name, None)
+    for owner in [*(select.args.get("joins") or ()), *filter(None, (select.args.get(name) for name in ("where", "having")))]:
+        name = "on" if isinstance(owner, exp.Join) else "this"
+        _keep(owner, [each for each in _split(owner.args.get(name)) if not _reads(each, item, catalog)], name)
     outputs = [each for each in select.expressions if not _reads(each, item, catalog)]
     select.set("expressions", outputs or [exp.Literal.number(1)])
     for name in ("group", "order"):
@@ -116,12 +101,16 @@ def _drop_readers(select: exp.Select, item: exp.Expr, catalog: Catalog) -> None:
                 select.set(name, None)
 
 
-def _keep(owner: exp.Expr, name: str, condition: exp.Expr, item: exp.Expr, catalog: Catalog) -> None:
-    """Leave those conjuncts that do not read a relation."""
-    conjuncts = _split(condition)
-    kept = [each for each in conjuncts if not _reads(each, item, catalog)]
-    if len(kept) < len(conjuncts):
-        owner.set(name, exp.and_(*kept, copy=False) if kept else None)
+def _keep(owner: exp.Expr, kept: list[exp.Expr], name: str = "this") -> None:
+    """Leave these of the conjuncts of a clause or a join. Where none is left the join is one ON TRUE, and the clause goes."""
+    if len(kept) == len(_split(owner.args.get(name))):
+        return
+    if kept:
+        owner.set(name, exp.and_(*kept, copy=False))
+    elif isinstance(owner, exp.Join):
+        owner.set(name, exp.true())
+    elif owner.parent is not None:
+        owner.pop()
 
 
 def _reads(node: exp.Expr, item: exp.Expr, catalog: Catalog) -> bool:
@@ -145,16 +134,7 @@ def _conjuncts(owner: exp.Expr, name: str = "this") -> Iterator[Removal]:
     for conjunct in _split(owner.args.get(name)):
 
         def remove(conjunct: exp.Expr = conjunct) -> None:
-            now = _split(owner.args.get(name))
-            kept = [each for each in now if each is not conjunct]
-            if not now:
-                return
-            if kept:
-                owner.set(name, exp.and_(*kept, copy=False))
-            elif isinstance(owner, exp.Join):
-                owner.set(name, exp.true())
-            elif owner.parent is not None:
-                owner.pop()
+            _keep(owner, [each for each in _split(owner.args.get(name)) if each is not conjunct], name)
 
         yield remove
 
