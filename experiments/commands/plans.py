@@ -74,7 +74,7 @@ def command(
     if count or not chosen:
         report["count"] = _count_facts(space, query, searched)
     if chosen:
-        report["plans"] = _plans(query, space, _ranks(space, sample, within, top, rank, seed), rank)
+        report["plans"] = _plans(query, space, _ranks(space, sample, within, top, rank, seed))
     wrong: list[str] = []
     if execute:
         report["execution"], wrong = _execution(query, report["plans"])
@@ -145,7 +145,7 @@ def _ranks(
     return found
 
 
-def _plans(query: OptimizedQuery, space: PlanSpace, ranks: list[tuple[str, int]], shown: int | None) -> list[dict[str, Any]]:
+def _plans(query: OptimizedQuery, space: PlanSpace, ranks: list[tuple[str, int]]) -> list[dict[str, Any]]:
     from experiments.plan_space import plan_line, ready, what_differs
     from memo_viz.explain import finite, plan_json
 

@@ -105,7 +105,7 @@ def _written(tree: Tree, below: Sequence[_Known]) -> tuple[str, dict[ColumnId, s
             by = ", ".join(sorted(names[c] for c in op.partition))
             over = f" over ({by}; {_order(op.order, names)})"
             return below[0].text, {**names, **{i.id: _scalar(i.call, names) + over for i in op.items}}
-    names = _input_names(op, below)
+    names = _input_names(below)
     if isinstance(op, SetOp | Recursion):
         what = op.kind.value if isinstance(op, SetOp) else f"recursion {op.spool}"
         sources = "; ".join("=".join(names[c] for c in each) for each in zip(*op.sources, strict=True))
@@ -153,7 +153,7 @@ def _output_names(op: LogicalOperator, names: Names, columns: ColumnSet) -> dict
     return {c: made[c] if c in made else names[c] for c in column_ids(columns)}
 
 
-def _input_names(op: LogicalOperator, below: Sequence[_Known]) -> dict[ColumnId, str]:
+def _input_names(below: Sequence[_Known]) -> dict[ColumnId, str]:
     """Names of input columns; where there are several inputs, with the number of the input."""
     if len(below) == 1:
         return below[0].names

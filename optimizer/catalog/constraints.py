@@ -30,7 +30,8 @@ def apply_declaration(table: Table, declared: TableDeclaration) -> Table:
         if is_opaque(stored.type):
             continue  # nothing can depend on it
         if column.type is None or type_family(column.type) != type_family(stored.type):
-            found = f"{_where(table)} {type_name(stored.type)}"
+            where = f"{table.files[0].name} holds" if table.files else "it is"
+            found = f"{where} {type_name(stored.type)}"
             raise CatalogError(
                 f"schema.sql declares {table.name}.{stored.name} as {column.sql_type}, but {found}\n"
                 "correct the declaration, or write the data again"
@@ -95,7 +96,3 @@ def _column(table: Table, name: str) -> TableColumn:
             f"{near(name, [c.name for c in table.columns])}"
         )
     return column
-
-
-def _where(table: Table) -> str:
-    return f"{table.files[0].name} holds" if table.files else "it is"

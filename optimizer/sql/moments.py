@@ -35,19 +35,11 @@ def _epoch_ms(binder: ExpressionBinder, node: Any) -> Scalar:
     operand = binder.operand(argument)
     if is_integer(operand.type) or pa.types.is_null(operand.type):
         return _moment(Call("*", (convert(binder.source, operand, INT64), _THOUSAND), INT64))
-    return Call("//", (_microseconds(binder, argument, "epoch_ms"), _THOUSAND), INT64)
+    return Call("//", (_microseconds(binder, node, "epoch_ms"), _THOUSAND), INT64)
 
 
-def _epoch_us(binder: ExpressionBinder, node: Any) -> Scalar:
-    return _microseconds(binder, arguments(binder, node, "epoch_us", 1)[0], "epoch_us")
-
-
-def _epoch_ns(binder: ExpressionBinder, node: Any) -> Scalar:
-    return Call("*", (_microseconds(binder, arguments(binder, node, "epoch_ns", 1)[0], "epoch_ns"), _THOUSAND), INT64)
-
-
-def _microseconds(binder: ExpressionBinder, moment: Any, name: str) -> Scalar:
-    since = convert(binder.source, dates.moment_argument(binder, moment, name), TIMESTAMP)
+def _microseconds(binder: ExpressionBinder, node: Any, name: str) -> Scalar:
+    since = convert(binder.source, dates.moment_argument(binder, arguments(binder, node, name, 1)[0], name), TIMESTAMP)
     return Call("microseconds_between", (since, _START), INT64)
 
 
@@ -78,6 +70,7 @@ def _time_bucket(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 NAMED: dict[str, Handler] = {
-    "epoch": part("epoch", "epoch"), "epoch_ms": _epoch_ms, "epoch_us": _epoch_us, "epoch_ns": _epoch_ns,
-    "make_timestamp": _make_timestamp, "time_bucket": _time_bucket,
+    "epoch": part("epoch", "epoch"), "epoch_ms": _epoch_ms, "make_timestamp": _make_timestamp, "time_bucket": _time_bucket,
+    "epoch_us": lambda binder, node: _microseconds(binder, node, "epoch_us"),
+    "epoch_ns": lambda binder, node: Call("*", (_microseconds(binder, node, "epoch_ns"), _THOUSAND), INT64),
 }  # fmt: skip

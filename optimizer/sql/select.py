@@ -95,7 +95,7 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     rows, (tree, terms) = tree, block.group(tree, node, [*on, *terms])
     if tree is rows and node.args.get("order") is None and (distinct is None or on):
         terms += block.order_of_rows()
-    tree, terms = block.place_windows(tree, node, terms)
+    tree, terms = block.place_windows(tree, terms)
     if distinct is None:
         bound = block.project(tree, terms)
     elif on:
@@ -303,7 +303,7 @@ class _Block:
         """Names of computed columns; of two items with one value the first is meant."""
         return {i.scalar: i.label for i in reversed(self.items) if i.label is not None}
 
-    def place_windows(self, tree: Tree, node: Any, terms: list[SortTerm]) -> tuple[Tree, list[SortTerm]]:
+    def place_windows(self, tree: Tree, terms: list[SortTerm]) -> tuple[Tree, list[SortTerm]]:
         """Windows, which see groups if there are any, then QUALIFY; afterwards items and sort terms are over their columns."""
         scalars = self._scalars(terms)
         if not window_expressions(scalars):

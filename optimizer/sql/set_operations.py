@@ -125,7 +125,8 @@ def _column_type(context: Context, branches: list[tuple[Bound, Any]], i: int) ->
     """The type in which column `i` of all branches meets: a string column makes the others strings."""
     type: DataType = pa.null()
     for bound, node in branches:
-        other = _type(context, bound.outputs[i].id)
+        id = bound.outputs[i].id
+        other = pa.null() if id in context.untyped else context.columns[id].type
         met = common_type(type, other)
         if met is None and (is_string(type) or is_string(other)):
             met = STRING
@@ -136,10 +137,6 @@ def _column_type(context: Context, branches: list[tuple[Bound, Any]], i: int) ->
             )
         type = met
     return type
-
-
-def _type(context: Context, id: ColumnId) -> DataType:
-    return pa.null() if id in context.untyped else context.columns[id].type
 
 
 def cast_outputs(context: Context, bound: Bound, types: list[DataType]) -> tuple[Tree, tuple[ColumnId, ...]]:

@@ -114,7 +114,8 @@ def _count(binder: ExpressionBinder, node: Any, unit: str) -> Literal:
     """How many rows or groups of peers."""
     literal = _constant(binder, node)
     if literal.value is None or not is_integer(literal.type):
-        raise binder.source.error(f"{unit.upper()} takes a whole number as offset, not {_shown(literal)}", node)
+        shown = "NULL" if literal.value is None else type_name(literal.type)
+        raise binder.source.error(f"{unit.upper()} takes a whole number as offset, not {shown}", node)
     if literal.value < 0:
         raise binder.source.error("a frame offset cannot be negative", node)
     return Literal(literal.value, INT64)
@@ -158,7 +159,3 @@ def _negative(literal: Literal) -> bool:
     value = literal.value
     parts = (value.months, value.days, value.nanoseconds) if isinstance(value, pa.MonthDayNano) else (value,)
     return not all(part >= 0 for part in parts)  # NaN is refused too
-
-
-def _shown(literal: Literal) -> str:
-    return "NULL" if literal.value is None else type_name(literal.type)

@@ -127,7 +127,8 @@ def complaint(event: Mapping[str, Any]) -> str | None:
     for name, fits, optional in _checks(kind):
         value = event.get(name)
         if not (optional if value is None else fits(value)):
-            return f"the field {name} of {kind} is {_meaning(kind, name)}, not {str(value)[:40]!r}"
+            meaning = next(vocabulary().types[field.type] for field in _all_fields(kind) if field.name == name)
+            return f"the field {name} of {kind} is {meaning}, not {str(value)[:40]!r}"
     return None
 
 
@@ -140,10 +141,6 @@ def _checks(kind: str) -> tuple[tuple[str, Callable[[Any], bool], bool], ...]:
 def _all_fields(kind: str) -> tuple[Field, ...]:
     known = vocabulary()
     return (*known.common.values(), *(known.kinds[kind].fields.values() if kind in known.kinds else ()))
-
-
-def _meaning(kind: str, name: str) -> str:
-    return next(vocabulary().types[field.type] for field in _all_fields(kind) if field.name == name)
 
 
 def with_numbers(event: dict[str, Any]) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def _apart(conjunct: Scalar, left: Node, right: Node, ranges: Ranges) -> Scalar 
     constant = -(_collect(a, 1, terms) + _collect(b, -1, terms))
     if not all(_is_one_relation(each, conjunct.columns & each.columns) for each in (left, right)):
         return None
-    found = _of_numbers(conjunct.function, terms, constant, left, right) or _of_moments(conjunct.function, terms, constant)
+    found = _of_numbers(conjunct.function, terms, constant, left) or _of_moments(conjunct.function, terms, constant)
     if found is None:
         return None
     result = ranges.safe(compare(*found))
@@ -113,7 +113,7 @@ def _collect(scalar: Scalar, sign: int, terms: list[_Term]) -> int:
     return 0
 
 
-def _of_numbers(function: str, terms: list[_Term], constant: int, left: Node, right: Node) -> _Comparison | None:
+def _of_numbers(function: str, terms: list[_Term], constant: int, left: Node) -> _Comparison | None:
     """The sum of the terms, compared with a constant; the left terms stay where they are."""
     here = [term for term in terms if term.value.columns & left.columns]
     there = [_Term(-sign, value) for sign, value in terms if not value.columns & left.columns]
