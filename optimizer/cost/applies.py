@@ -45,21 +45,11 @@ class Again:
     def __init__(self, coefficients: Coefficients) -> None:
         c = coefficients
         self._by_operator: dict[type[PhysicalOperator], float] = {
-            FilterRows: c.again_filter,
-            ProjectRows: c.again_project,
-            LookupRows: c.again_lookup,
-            RangeLookup: c.again_range,
-            HashAggregate: c.again_aggregate,
-            StreamingAggregate: c.again_streaming,
-            HashJoin: c.again_hash_join,
-            NestedLoopJoin: c.again_loop_join,
-            Sort: c.again_sort,
-            TopK: c.again_sort,
-            LimitRows: c.again_limit,
-            UnionAll: c.again_union,
-            NestedApply: c.again_apply,
-            TableScan: c.again_scan,
-        }
+            FilterRows: c.again_filter, ProjectRows: c.again_project, LookupRows: c.again_lookup, RangeLookup: c.again_range,
+            HashAggregate: c.again_aggregate, StreamingAggregate: c.again_streaming, HashJoin: c.again_hash_join,
+            NestedLoopJoin: c.again_loop_join, Sort: c.again_sort, TopK: c.again_sort, LimitRows: c.again_limit,
+            UnionAll: c.again_union, NestedApply: c.again_apply, TableScan: c.again_scan,
+        }  # fmt: skip
         self._grouping, self._other = c.again_grouping, c.again_other
 
     def of(self, op: PhysicalOperator, kept: Sequence[bool]) -> float:
