@@ -1,7 +1,6 @@
 """The work of each operator on the Arrow executors, in nanoseconds, from rows and coefficients; its set-up not counted.
 
-One method an operator, linear in the coefficients. Rows are taken as at least one, so that no operator is free that does
-something.
+One method an operator, linear in the coefficients. Rows are taken as at least one, so that no work is free.
 """
 
 from __future__ import annotations
@@ -177,8 +176,7 @@ class Work:
         return c.loop_in * (left + right) + per_pair * left * right + c.join_out * at_least_one(output.rows)
 
     def apply(self, op: NestedApply, output: RelationStats, inputs: Inputs) -> float:
-        """Runs, and the join of what they give with the left rows. Rows of a run that is only asked whether it gives any are
-        not gathered."""
+        """Runs, and the join of what they give with the left rows. What is only asked whether it has rows gathers none."""
         c, (left, right) = self.c, inputs
         pairs = at_least_one(left.rows) * at_least_one(right.rows)
         counted = not op.predicate and (op.kind.left_only or op.mark is not None)

@@ -172,8 +172,7 @@ class Why:
         return Answer(asked, "absent", reason, None, self._query.cost)
 
     def _found(self, asked: Asked) -> Step | None:
-        """The plan as moves of the goals. Joins of regions that are no expressions of the memo become some, as far as the plan
-        has them."""
+        """The plan as moves of the goals. Joins of regions that the plan has and the memo lacks become expressions."""
         assert self._search.root is not None
         order = order_of(asked)
         if order is not None and not isinstance(order, str):

@@ -109,8 +109,7 @@ def _above(tree: Tree) -> Tree:
 def _mixed_regions(
     root: Tree, mixed: Callable[[JoinRegion], bool], cross: bool, refused: list[JoinRegion]
 ) -> dict[int, JoinRegion]:
-    """Maximal regions of joins that are not all inner, by their topmost join, as far as `mixed` takes them; `refused` gets the
-    others."""
+    """Maximal regions of joins that are not all inner, by their topmost join, as `mixed` takes them; `refused` gets others."""
     found: dict[int, JoinRegion] = {}
     stack: list[Node] = [root]
     while stack:

@@ -28,8 +28,7 @@ def connected_sets(graph: JoinGraph) -> Iterator[Relations]:
 def count_connected_sets(graph: JoinGraph, budget: int | None = None) -> int:
     """How many connected sets there are, or budget + 1 as soon as it is known that there are more than `budget`.
 
-    With hyperedges also when they have not been found among `TESTED_FOR_EACH` times as many sets: to enumerate these would
-    cost as much.
+    With hyperedges also when they have not been found among `TESTED_FOR_EACH` times as many sets: that would cost as much.
     """
     if budget is None:
         return sum(1 for _ in connected_sets(graph))

@@ -16,8 +16,7 @@ EXACT_ROWS_UP_TO = 20  # relations up to which the estimator is asked for rows
 class RegionCosting:
     """`rows`, `plans`: of each relation, how many rows it has and what its plan costs.
 
-    Beyond EXACT_ROWS_UP_TO relations rows are products of pairwise selectivities; the tree that is found is costed by the
-    estimator all the same.
+    Beyond EXACT_ROWS_UP_TO relations rows are products of pairwise selectivities; the tree found is costed by the estimator.
     """
 
     def __init__(

@@ -48,8 +48,7 @@ def with_common_spools(root: Tree, columns: Columns) -> Tree:
 
 
 class _Spools:
-    """The spools made so far. `numbers`: of each shape its spool; `first`: and the columns that the tree of its spool makes, by
-    place."""
+    """The spools made so far. `numbers`: of each shape its spool; `first`: and the columns made in its tree, by place."""
 
     def __init__(self, root: Tree) -> None:
         self.shapes = Shapes()

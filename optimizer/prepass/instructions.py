@@ -39,8 +39,7 @@ class Batch(NamedTuple):
 
     `fixpoint`: pass over the tree again until nothing fires, at most `passes` times (None: only the setting `prepass_limit`
     ends it); else one pass, without returning to what a firing made possible elsewhere. `match_limit`: at most so many
-    firings. `one_firing`: in a pass each rule in turn fires at one vertex, the first of the order at which it applies, or not
-    at all.
+    firings. `one_firing`: in a pass each rule in turn fires at one vertex, the first of the order where it applies, or none.
     """
 
     name: str

@@ -1,7 +1,6 @@
 """GROUPING(a, b): which of its arguments the row's grouping set leaves out, as a number with one bit an argument.
 
-The first argument has the highest bit. The call lives until `Grouping` turns it into an expression over the number of
-the grouping set.
+The first argument has the highest bit. The call lives until `Grouping` makes it an expression over the set's number.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Smaller queries: an SQL text without some of its parts, for delta debugging.
 
 Parts are relations of FROM with all that reads their columns, conjuncts of WHERE, HAVING and ON, outputs, keys of GROUP BY and
-ORDER BY, limits, DISTINCT, and common table expressions that nothing reads. A smaller text need not make sense: whoever asks
-tries it.
+ORDER BY, limits, DISTINCT, and common table expressions that nothing reads. A smaller text need not make sense.
 """
 
 from __future__ import annotations

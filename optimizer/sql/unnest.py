@@ -81,8 +81,7 @@ def bind_split(binder: ExpressionBinder, node: Any) -> Split:
 
 def unnested(context: Context, tree: Tree, split: Split, part: ColumnId, outer: bool = False) -> Tree:
     """The rows of `tree`, each with every part of its text in the column `part`. `outer`: a row whose text is NULL has the part
-    NULL; otherwise it goes. Of joins it is made below, on the side that has the text, if that cannot raise for rows without
-    partner."""
+    NULL; otherwise it goes. Of joins it is made below, where the text is, if it cannot raise for rows without partner."""
     if split.text.outer:
         return Tree(Join(JoinKind.LEFT if outer else JoinKind.INNER, ()), (tree, _of_outer(context, split, part)))
     needed = split.text.columns if not split.text.raises else 0

@@ -55,8 +55,7 @@ class Draft:
         self.low = len(state.stack)
 
     def apply(self, event: Event) -> None:
-        """Change the state by one event. Raises KeyError, IndexError, TypeError or ValueError where the event cannot follow those
-        before it."""
+        """Change the state by one event. Raises KeyError, IndexError, TypeError or ValueError where the event cannot follow."""
         change = _CHANGES.get(event["kind"])
         if change is not None:
             change(self, event)

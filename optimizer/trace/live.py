@@ -25,8 +25,7 @@ class _GivenUp(BaseException):
 class LiveSearch:
     """`run` searches, and tells the trace that it is given. `ended`: it does so no more; `error`: what ended it too early.
 
-    Either the search runs or the one who looks at it, never both. Time spent waiting is no part of the events' times. Budgets of
-    time go on.
+    Either the search runs or the one who looks at it, never both. Waiting is no part of the events' times; budgets go on.
     """
 
     def __init__(self, run: Callable[[Trace], object]) -> None:

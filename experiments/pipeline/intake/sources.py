@@ -218,8 +218,7 @@ def _jdbc_tables(options: Mapping[str, str], paths: Sequence[str], tables: Seque
 
 
 def with_driver(table: Source, jars: Sequence[Path]) -> Source:
-    """A table over JDBC with the driver that the jars name, unless its options do: Java finds only those that were there when it
-    started."""
+    """A table over JDBC with the driver that the jars name, unless its options do: Java finds those of its start only."""
     if table.format != "jdbc" or "driver" in table.options:
         return table
     for jar in jars:

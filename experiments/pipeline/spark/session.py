@@ -76,8 +76,7 @@ def spark_session(
     `conf`: settings of Spark's for a session that is started, over all others. `progress` hears that Spark starts, which takes
     seconds. `brief` says whether its Java process will have little to do.
 
-    Raises PipelineError: no Java, no such master, both `master` and `remote` given, or another one than the session
-    already runs on.
+    Raises PipelineError: no Java, no such master, both `master` and `remote` given, or another than the session runs on.
     """
     global _started
     if master is not None and remote is not None:

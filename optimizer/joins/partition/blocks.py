@@ -25,8 +25,7 @@ Partitioner = Callable[[tuple[Relations, ...], Relations], list[Relations]]  # (
 def by_blocks(graph: JoinGraph, s: Relations, within: Partitioner) -> list[Relations]:
     """The partitions of `s`, which is connected, into two connected sets, each once, as the part with the lowest relation of `s`.
 
-    The other part is `s ^ part`; a single relation has no partition. `within` does the same without regard to blocks, in another
-    order.
+    The other part is `s ^ part`; a single relation has no partition. `within` does so without blocks, in another order.
     """
     bridges, complete, others = graph.blocks or blocks_of(graph)
     lowest = s & -s

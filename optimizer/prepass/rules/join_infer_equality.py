@@ -41,8 +41,7 @@ def join_infer_equality(bound: Tree, context: RuleContext) -> Tree | None:
 
 
 class _Side:
-    """What joins at `root` join, as far as its rows pass through unchanged, by columns; and columns that are equal, as joins or
-    these relations say."""
+    """What joins at `root` join, as far as its rows pass through unchanged, by columns; and columns that these say are equal."""
 
     __slots__ = ("columns", "equalities", "relations")
 

@@ -6,8 +6,7 @@ Kinds   from the left input: inner, left, semi and anti (the last two without C'
         right. Below a NULL-extended side a computed column would become NULL, above it would not
 NULLs   safe: the same values, computed later
 Rows    same bag; items are computed for rows with a partner only, so they can only raise less
-Guards  p reads only columns that the projection passes on as they are, so nothing is computed twice; no volatile item, nor
-        conjunct of p
+Guards  p reads only columns that the projection passes on as they are, so nothing is computed twice; nothing volatile
 """
 
 from __future__ import annotations

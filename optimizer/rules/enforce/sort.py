@@ -1,8 +1,7 @@
 """The sort enforcer: meets a required order or grouping by sorting a plan of the same group that need not have any.
 
 It is a move from goal (G, traits) to the strictly weaker goal (G, any), not a multi-expression of G: so it can never feed
-itself, and a plan that has the traits already is never sorted again. Rows are grouped by sorting them on the columns, in the
-order of their ids.
+itself, and a plan that has the traits already is never sorted again. Rows are grouped by sorting them on the columns, by id.
 """
 
 from __future__ import annotations
