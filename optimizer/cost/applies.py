@@ -8,25 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from optimizer.algebra import physical
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.logical import Scan
-from optimizer.algebra.physical import (
-    FilterRows,
-    HashAggregate,
-    HashJoin,
-    LimitRows,
-    LookupRows,
-    NestedApply,
-    NestedLoopJoin,
-    PhysicalOperator,
-    ProjectRows,
-    RangeLookup,
-    Sort,
-    StreamingAggregate,
-    TableScan,
-    TopK,
-    UnionAll,
-)
 from optimizer.algebra.predicates import is_key
 from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
 from optimizer.cost.coefficients import Coefficients
@@ -44,29 +28,31 @@ class Again:
 
     def __init__(self, coefficients: Coefficients) -> None:
         c = coefficients
-        self._by_operator: dict[type[PhysicalOperator], float] = {
-            FilterRows: c.again_filter, ProjectRows: c.again_project, LookupRows: c.again_lookup, RangeLookup: c.again_range,
-            HashAggregate: c.again_aggregate, StreamingAggregate: c.again_streaming, HashJoin: c.again_hash_join,
-            NestedLoopJoin: c.again_loop_join, Sort: c.again_sort, TopK: c.again_sort, LimitRows: c.again_limit,
-            UnionAll: c.again_union, NestedApply: c.again_apply, TableScan: c.again_scan,
+        self._by_operator: dict[type[physical.PhysicalOperator], float] = {
+            physical.FilterRows: c.again_filter, physical.ProjectRows: c.again_project, physical.LookupRows: c.again_lookup,
+            physical.RangeLookup: c.again_range, physical.HashAggregate: c.again_aggregate,
+            physical.StreamingAggregate: c.again_streaming, physical.HashJoin: c.again_hash_join,
+            physical.NestedLoopJoin: c.again_loop_join, physical.Sort: c.again_sort, physical.TopK: c.again_sort,
+            physical.LimitRows: c.again_limit, physical.UnionAll: c.again_union, physical.NestedApply: c.again_apply,
+            physical.TableScan: c.again_scan,
         }  # fmt: skip
         self._grouping, self._other = c.again_grouping, c.again_other
 
-    def of(self, op: PhysicalOperator, kept: Sequence[bool]) -> float:
+    def of(self, op: physical.PhysicalOperator, kept: Sequence[bool]) -> float:
         """Nanoseconds. `kept[i]`: input i was run once, and its rows are there."""
-        if isinstance(op, HashAggregate) and op.keys:
+        if isinstance(op, physical.HashAggregate) and op.keys:
             return self._grouping
-        holds = isinstance(op, HashJoin | NestedLoopJoin | LookupRows | RangeLookup)
+        holds = isinstance(op, physical.HashJoin | physical.NestedLoopJoin | physical.LookupRows | physical.RangeLookup)
         return self._other if holds and not keeps_held(op, kept) else self._by_operator.get(type(op), self._other)
 
 
-def bindings(op: NestedApply, left: RelationStats) -> float:
+def bindings(op: physical.NestedApply, left: RelationStats) -> float:
     """Distinct combinations of the parameters among the left rows, NULL being a value."""
     ndvs = [left.columns[c].ndv + (left.columns[c].null_fraction > 0.0) for c in column_ids(op.parameters)]
     return max(1.0, distinct_rows(ndvs, left.rows))
 
 
-def nested_apply(c: Coefficients, op: NestedApply, left: RelationStats) -> float:
+def nested_apply(c: Coefficients, op: physical.NestedApply, left: RelationStats) -> float:
     """The Apply without its right input's own work, and without making pairs and output rows.
 
     The right input is taken to run once for each distinct binding. Where no cache sees to that, runs beyond that number
@@ -114,17 +100,17 @@ def beside_outer(predicate: Predicate) -> Predicate:
     return tuple(conjunct for conjunct in predicate if not (conjunct.outer or conjunct.raises or conjunct.volatile))
 
 
-def keeps_held(op: PhysicalOperator, kept: Sequence[bool]) -> bool:
+def keeps_held(op: physical.PhysicalOperator, kept: Sequence[bool]) -> bool:
     """Whether what an operator holds serves all runs: it is made of a kept input, depends on no parameter, and is not marked."""
     match op:
-        case TableScan():
+        case physical.TableScan():
             return True  # its files stay open
-        case LookupRows() | RangeLookup():
+        case physical.LookupRows() | physical.RangeLookup():
             return kept[0]
-        case NestedLoopJoin(kind=kind):
+        case physical.NestedLoopJoin(kind=kind):
             return kept[1] and not kind.keeps_right
-        case HashJoin(kind=kind, build_left=True):
+        case physical.HashJoin(kind=kind, build_left=True):
             return kept[0] and not (kind.keeps_left or kind.left_only) and not any(left.outer for left, _ in op.keys)
-        case HashJoin(kind=kind):
+        case physical.HashJoin(kind=kind):
             return kept[1] and not kind.keeps_right and not any(right.outer for _, right in op.keys)
     return False

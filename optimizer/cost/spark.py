@@ -33,25 +33,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from optimizer.algebra import physical
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import GroupingSets, LogicalOperator, SetOp, Window
 from optimizer.algebra.logical_joins import AnyJoin, Join
-from optimizer.algebra.physical import (
-    HashAggregate,
-    HashGroupingSets,
-    HashJoin,
-    HashSetOp,
-    LimitRows,
-    MergeJoin,
-    MergeUnion,
-    NestedApply,
-    NestedLoopJoin,
-    PhysicalOperator,
-    Sort,
-    TopK,
-    WindowRows,
-)
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, TraitSet
 from optimizer.cost.arrow import ArrowCost
@@ -90,19 +76,19 @@ class SparkCost:
         self._start = coefficients.start
         self._build, self._loop_in = coefficients.hash_build, coefficients.loop_in
         self._join_in, self._join_out = coefficients.join_in, coefficients.join_out
-        moving: dict[type[PhysicalOperator], Callable[[Any, TraitSet, RelationStats, Inputs], float]] = {
-            HashJoin: self._hash_join,
-            MergeJoin: lambda op, d, out, i: self.shuffle(size(i[0]) + size(i[1])),
-            NestedLoopJoin: lambda op, d, out, i: self._copies(self._loop_in, i[1]) + self.broadcast(size(i[1])),
-            NestedApply: lambda op, d, out, i: self.broadcast(size(i[1])),
-            HashAggregate: lambda op, d, out, i: self.shuffle(self._partial_groups(out, i[0])) if op.keys else 0.0,
-            HashGroupingSets: lambda op, d, out, i: self.shuffle(self._partial_groups(out, i[0])),
-            HashSetOp: lambda op, d, out, i: self.shuffle(sum(map(size, i))),
-            MergeUnion: lambda op, d, out, i: self.shuffle(size(out)),
-            Sort: lambda op, d, out, i: self.shuffle(size(i[0])),
-            TopK: lambda op, d, out, i: self.gather(min(size(i[0]), self.nodes * size(out))),
-            LimitRows: lambda op, d, out, i: self.gather(size(out)),
-            WindowRows: self._window,
+        moving: dict[type[physical.PhysicalOperator], Callable[[Any, TraitSet, RelationStats, Inputs], float]] = {
+            physical.HashJoin: self._hash_join,
+            physical.MergeJoin: lambda op, d, out, i: self.shuffle(size(i[0]) + size(i[1])),
+            physical.NestedLoopJoin: lambda op, d, out, i: self._copies(self._loop_in, i[1]) + self.broadcast(size(i[1])),
+            physical.NestedApply: lambda op, d, out, i: self.broadcast(size(i[1])),
+            physical.HashAggregate: lambda op, d, out, i: self.shuffle(self._partial_groups(out, i[0])) if op.keys else 0.0,
+            physical.HashGroupingSets: lambda op, d, out, i: self.shuffle(self._partial_groups(out, i[0])),
+            physical.HashSetOp: lambda op, d, out, i: self.shuffle(sum(map(size, i))),
+            physical.MergeUnion: lambda op, d, out, i: self.shuffle(size(out)),
+            physical.Sort: lambda op, d, out, i: self.shuffle(size(i[0])),
+            physical.TopK: lambda op, d, out, i: self.gather(min(size(i[0]), self.nodes * size(out))),
+            physical.LimitRows: lambda op, d, out, i: self.gather(size(out)),
+            physical.WindowRows: self._window,
         }
         self._of = ByOperator("spark", {kind: self._spread(of[kind], moving.get(kind)) for kind in of}, _own)
 
@@ -116,7 +102,7 @@ class SparkCost:
 
     gather = broadcast  # one node receives what every node does there, in the same time
 
-    def local(self, op: PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
+    def local(self, op: physical.PhysicalOperator, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
         return self._of[type(op)](op, delivered, output, inputs) / 1000.0
 
     def _spread(self, work: Cost, moving: Cost | None) -> Cost:
@@ -150,7 +136,7 @@ class SparkCost:
         """Work on rows that are on every node, beyond the N-th part of it that was counted."""
         return per_row * at_least_one(stats.rows) * (1.0 - 1.0 / self.nodes)
 
-    def _hash_join(self, op: HashJoin, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
+    def _hash_join(self, op: physical.HashJoin, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
         built = inputs[0 if op.build_left else 1]
         kept = op.kind.keeps_left or op.kind.left_only if op.build_left else op.kind.keeps_right
         shuffled = self.shuffle(size(inputs[0]) + size(inputs[1]))
@@ -163,7 +149,8 @@ class SparkCost:
         """Bytes of the groups found on all nodes."""
         return min(at_least_one(below.rows), self.nodes * at_least_one(output.rows)) * output.width(ALL)
 
-    def _window(self, op: WindowRows, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
+    def _window(self, op: physical.WindowRows, delivered: TraitSet, output: RelationStats, inputs: Inputs) -> float:
         if op.partition:
             return self.shuffle(size(inputs[0]))
-        return self.gather(size(inputs[0])) + self._arrow.work.of[WindowRows](op, output, inputs) * (1.0 - 1.0 / self.nodes)
+        alone = self._arrow.work.of[physical.WindowRows](op, output, inputs)
+        return self.gather(size(inputs[0])) + alone * (1.0 - 1.0 / self.nodes)

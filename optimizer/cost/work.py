@@ -12,37 +12,10 @@ from typing import Any
 
 from pyarrow.types import is_string
 
+from optimizer.algebra import physical
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingSets, Project, ProjectItem, Scan, Window
-from optimizer.algebra.physical import (
-    ConstantRows,
-    FillSpool,
-    FilterRows,
-    HashAggregate,
-    HashGroupingSets,
-    HashJoin,
-    HashSetOp,
-    LimitRows,
-    LookupRows,
-    MergeJoin,
-    MergeUnion,
-    NestedApply,
-    NestedLoopJoin,
-    PartialSort,
-    PhysicalOperator,
-    ProjectRows,
-    RangeLookup,
-    ReadSpool,
-    Recurse,
-    Sort,
-    StreamingAggregate,
-    TableScan,
-    TopK,
-    UnionAll,
-    WindowRows,
-    WithSpools,
-)
 from optimizer.algebra.scalar_trees import walk
 from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
 from optimizer.cost.applies import nested_apply, rows_read
@@ -86,32 +59,32 @@ class Work:
 
     def __init__(self, coefficients: Coefficients) -> None:
         self.c = coefficients
-        listed: dict[type[PhysicalOperator], Callable[[Any, RelationStats, Inputs], float]] = {
-            TableScan: lambda op, out, i: self.scan(op.scan, out, op.scan.predicate),
-            ConstantRows: lambda op, out, i: self.copied(out.rows),
-            FillSpool: lambda op, out, i: self.copied(out.rows),
-            ReadSpool: lambda op, out, i: self.copied(out.rows),
-            Recurse: lambda op, out, i: self.copied(out.rows),
-            WithSpools: lambda op, out, i: 0.0,
-            FilterRows: lambda op, out, i: self.filter(op.predicate, i[0]),
-            LookupRows: self.lookup,
-            RangeLookup: self.lookup,
-            ProjectRows: lambda op, out, i: self.project(op.items, i[0]),
-            HashJoin: self.hash_join,
-            MergeJoin: self.merge_join,
-            NestedLoopJoin: self.loop_join,
-            NestedApply: self.apply,
-            HashAggregate: lambda op, out, i: self.hash_aggregate(op, i[0], out.rows),
-            StreamingAggregate: lambda op, out, i: self.streaming_aggregate(op, i[0], out.rows),
-            HashGroupingSets: lambda op, out, i: self.grouping_sets(op, i[0], out.rows),
-            Sort: lambda op, out, i: self.sort(len(op.order), i[0].rows),
-            PartialSort: lambda op, out, i: self.partial_sort(op, i[0]),
-            TopK: lambda op, out, i: self.top_k(op.offset + op.count, i[0].rows),
-            LimitRows: lambda op, out, i: self.copied(out.rows),
-            UnionAll: lambda op, out, i: self.copied(out.rows),
-            MergeUnion: lambda op, out, i: self.merge_union(len(i), out.rows),
-            WindowRows: lambda op, out, i: self.window(op, i[0].rows),
-            HashSetOp: lambda op, out, i: self.set_op(i),
+        listed: dict[type[physical.PhysicalOperator], Callable[[Any, RelationStats, Inputs], float]] = {
+            physical.TableScan: lambda op, out, i: self.scan(op.scan, out, op.scan.predicate),
+            physical.ConstantRows: lambda op, out, i: self.copied(out.rows),
+            physical.FillSpool: lambda op, out, i: self.copied(out.rows),
+            physical.ReadSpool: lambda op, out, i: self.copied(out.rows),
+            physical.Recurse: lambda op, out, i: self.copied(out.rows),
+            physical.WithSpools: lambda op, out, i: 0.0,
+            physical.FilterRows: lambda op, out, i: self.filter(op.predicate, i[0]),
+            physical.LookupRows: self.lookup,
+            physical.RangeLookup: self.lookup,
+            physical.ProjectRows: lambda op, out, i: self.project(op.items, i[0]),
+            physical.HashJoin: self.hash_join,
+            physical.MergeJoin: self.merge_join,
+            physical.NestedLoopJoin: self.loop_join,
+            physical.NestedApply: self.apply,
+            physical.HashAggregate: lambda op, out, i: self.hash_aggregate(op, i[0], out.rows),
+            physical.StreamingAggregate: lambda op, out, i: self.streaming_aggregate(op, i[0], out.rows),
+            physical.HashGroupingSets: lambda op, out, i: self.grouping_sets(op, i[0], out.rows),
+            physical.Sort: lambda op, out, i: self.sort(len(op.order), i[0].rows),
+            physical.PartialSort: lambda op, out, i: self.partial_sort(op, i[0]),
+            physical.TopK: lambda op, out, i: self.top_k(op.offset + op.count, i[0].rows),
+            physical.LimitRows: lambda op, out, i: self.copied(out.rows),
+            physical.UnionAll: lambda op, out, i: self.copied(out.rows),
+            physical.MergeUnion: lambda op, out, i: self.merge_union(len(i), out.rows),
+            physical.WindowRows: lambda op, out, i: self.window(op, i[0].rows),
+            physical.HashSetOp: lambda op, out, i: self.set_op(i),
         }
         start = coefficients.start  # what an operator says of itself has its set-up in it, in microseconds
         self.of = ByOperator("arrow", listed, lambda op, out, i: 1000.0 * own_cost(op, "arrow", out, i) - start)
@@ -143,7 +116,7 @@ class Work:
     def filter(self, predicate: Predicate, stats: RelationStats) -> float:
         return at_least_one(stats.rows) * (self.c.copy + self.computing(predicate, stats))
 
-    def lookup(self, op: LookupRows | RangeLookup, output: RelationStats, inputs: Inputs) -> float:
+    def lookup(self, op: physical.LookupRows | physical.RangeLookup, output: RelationStats, inputs: Inputs) -> float:
         """Holds the input; the rows it finds are a slice, tested by the residual."""
         found, stats = self.c.copy, inputs[0]
         if op.residual:
@@ -158,24 +131,24 @@ class Work:
         computed = [item.value for item in items if not isinstance(item.value, ColumnRef)]
         return at_least_one(stats.rows) * (self.c.copy + self.computing(computed, stats))
 
-    def hash_join(self, op: HashJoin, output: RelationStats, inputs: Inputs) -> float:
+    def hash_join(self, op: physical.HashJoin, output: RelationStats, inputs: Inputs) -> float:
         c = self.c
         left, right = at_least_one(inputs[0].rows), at_least_one(inputs[1].rows)
         build, probe = (left, right) if op.build_left else (right, left)
         rows = at_least_one(output.rows)
         return c.hash_build * build + c.hash_probe * probe + (c.join_out + c.call * calls(op.residual)) * rows
 
-    def merge_join(self, op: MergeJoin, output: RelationStats, inputs: Inputs) -> float:
+    def merge_join(self, op: physical.MergeJoin, output: RelationStats, inputs: Inputs) -> float:
         c, rows = self.c, at_least_one(output.rows)
         read = at_least_one(inputs[0].rows) + at_least_one(inputs[1].rows)
         return c.merge_in * read + (c.join_out + c.call * calls(op.residual)) * rows
 
-    def loop_join(self, op: NestedLoopJoin, output: RelationStats, inputs: Inputs) -> float:
+    def loop_join(self, op: physical.NestedLoopJoin, output: RelationStats, inputs: Inputs) -> float:
         c, left, right = self.c, at_least_one(inputs[0].rows), at_least_one(inputs[1].rows)
         per_pair = c.pair + c.pair_call * calls(op.predicate)
         return c.loop_in * (left + right) + per_pair * left * right + c.join_out * at_least_one(output.rows)
 
-    def apply(self, op: NestedApply, output: RelationStats, inputs: Inputs) -> float:
+    def apply(self, op: physical.NestedApply, output: RelationStats, inputs: Inputs) -> float:
         """Runs, and the join of what they give with the left rows. What is only asked whether it has rows gathers none."""
         c, (left, right) = self.c, inputs
         pairs = at_least_one(left.rows) * at_least_one(right.rows)
@@ -183,15 +156,15 @@ class Work:
         per_pair = c.pair + c.pair_call * calls(op.predicate) if op.predicate else 0.0 if counted else c.copy
         return nested_apply(c, op, left) + per_pair * pairs + c.join_out * at_least_one(output.rows)
 
-    def hash_aggregate(self, op: Aggregate | HashAggregate, stats: RelationStats, groups: float) -> float:
+    def hash_aggregate(self, op: Aggregate | physical.HashAggregate, stats: RelationStats, groups: float) -> float:
         per_row = self.c.group_in + self.aggregating(op.aggregates, stats)
         return at_least_one(stats.rows) * per_row + self.c.group_out * at_least_one(groups)
 
-    def streaming_aggregate(self, op: Aggregate | StreamingAggregate, stats: RelationStats, groups: float) -> float:
+    def streaming_aggregate(self, op: Aggregate | physical.StreamingAggregate, stats: RelationStats, groups: float) -> float:
         per_row = self.c.stream_in + self.aggregating(op.aggregates, stats)
         return at_least_one(stats.rows) * per_row + self.c.copy * at_least_one(groups)
 
-    def grouping_sets(self, op: GroupingSets | HashGroupingSets, stats: RelationStats, groups: float) -> float:
+    def grouping_sets(self, op: GroupingSets | physical.HashGroupingSets, stats: RelationStats, groups: float) -> float:
         """Groups the rows by all keys, then the groups by each set, and copies what comes out."""
         c = self.c
         finest = distinct_rows([stats.columns[key.source].ndv for key in op.keys], stats.rows)
@@ -203,7 +176,7 @@ class Work:
         rows = at_least_one(rows)
         return rows * (self.c.sort_row + self.c.sort_compare * sqrt(keys) * log2(rows + 1.0))
 
-    def partial_sort(self, op: PartialSort, stats: RelationStats) -> float:
+    def partial_sort(self, op: physical.PartialSort, stats: RelationStats) -> float:
         """Finds the runs, then makes the comparisons of a sort by prefix and order, less those that telling the runs apart
         would take. A sort in two steps never costs less than one sort."""
         c, rows = self.c, at_least_one(stats.rows)
@@ -224,7 +197,7 @@ class Work:
     def set_op(self, inputs: Inputs) -> float:
         return self.c.set_row * sum(at_least_one(each.rows) for each in inputs)
 
-    def window(self, op: Window | WindowRows, rows: float) -> float:
+    def window(self, op: Window | physical.WindowRows, rows: float) -> float:
         """Finds partitions and peers by comparing neighbours, then computes each item for all rows."""
         c = self.c
         own = c.window_row + c.prefix_compare * (len(op.partition) + len(op.order))
@@ -239,18 +212,18 @@ class Work:
                 own += c.window_search * log2(at_least_one(rows) + 1.0)
         return at_least_one(rows) * own
 
-    def held(self, op: PhysicalOperator, inputs: Inputs) -> float:
+    def held(self, op: physical.PhysicalOperator, inputs: Inputs) -> float:
         """What an operator spends to hold an input, in a form that it can hold through many runs."""
         c = self.c
         match op:
-            case TableScan():
+            case physical.TableScan():
                 return c.scan_start
-            case LookupRows():
+            case physical.LookupRows():
                 return c.hash_build * at_least_one(inputs[0].rows)
-            case RangeLookup():
+            case physical.RangeLookup():
                 return c.copy * at_least_one(inputs[0].rows)
-            case HashJoin():
+            case physical.HashJoin():
                 return c.hash_build * at_least_one(inputs[0 if op.build_left else 1].rows)
-            case NestedLoopJoin():
+            case physical.NestedLoopJoin():
                 return c.loop_in * at_least_one(inputs[1].rows)
         return 0.0
