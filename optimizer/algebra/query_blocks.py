@@ -20,8 +20,8 @@ def with_blocks_of(tree: Tree, known: Blocks = ()) -> Blocks:
     found = set(known)
     for node in postorder(tree):
         below = [relations[id(each)] for each in node.inputs]
-        relations[id(node)] = union(below) if below else node.relations
-        if len(below) and not isinstance(node.op, Join | Filter | Project):
+        relations[id(node)] = union(below) if below else node.relations  # a leaf's
+        if below and not isinstance(node.op, Join | Filter | Project):
             found.add(relations[id(node)])
     return tuple(sorted(found, key=lambda block: (-block.bit_count(), block)))
 

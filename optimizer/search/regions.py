@@ -164,7 +164,7 @@ class Regions(OfSearch):
                 self._decide(mexpr, decision)
                 self._reckon(decision)
                 n = len(mexpr.inputs)
-                if n > most and "small" in search.rules.wishes and self._pulled_in_part(mexpr):
+                if n > most and AggregatePullJoin.name in search.rules.bits and self._pulled_in_part(mexpr):
                     search.counters.narrow(f"no aggregate was pulled up between {n} relations, more than expand_joins={most}")
                 if splits and decision.method is not Method.EXPAND:
                     mexpr.barred |= self._bit  # rules do not see its splits
