@@ -143,7 +143,7 @@ class Estimator(JoinEstimator):
         return known
 
     def _read(self, table: Table, name: str, id: ColumnId) -> ColumnFigures:
-        """A distinct count that is not known is guessed."""
+        """A distinct count that is not known is guessed; that of a key is known, so that no join with it makes more rows."""
         rows = float(table.stats.rows)
         stats = table.stats.columns.get(name)
         column = table.column(name)
@@ -153,7 +153,7 @@ class Estimator(JoinEstimator):
         high = as_number(stats.max) if stats is not None else None
         width = stats.avg_width if stats is not None and stats.avg_width is not None else type_width(type)
         ndv = stats.ndv if stats is not None else None
-        if ndv is None:
+        if ndv is None or (name,) in table.keys:
             ndv = self._guess_distinct(table, name, type, rows * (1.0 - nulls), low, high)
         for foreign in table.foreign_keys:  # a sketch may count more values than there are to refer to
             if foreign.columns == (name,) and (other := self.catalog.table(foreign.table)) is not None:

@@ -138,7 +138,7 @@ class JoinEstimator(ABC):
                 return None
             right = self.distinct_values(right, tuple(column_ids(keys)))
         found = self.inner_region(*inner_parts((left, right), predicate), props)
-        if found.rows <= left.rows:
+        if found.rows <= left.rows * (1 + 1e-9):  # the same rows, multiplied in another order
             return found
         rows, joined = left.rows, left.joined
         return RelationStats(rows, left.columns, left.base_rows, props.keys, joined, left.predicate, left.hides)

@@ -21,7 +21,7 @@ FEW = 5  # relations up to which joins are searched set by set, unless a test as
 
 
 def new_search(query: GraphQuery, settings: Settings, trace: Trace | None = None) -> Search:
-    if settings.region == "auto" and query.tree.relations <= FEW:
+    if settings.region == "auto" and query.tree.relations.bit_count() <= FEW:
         settings = replace(settings, region="tasks")
     cost = cost_model(settings)
     figures = Figures(Estimator(query.catalog, query.columns), cost)

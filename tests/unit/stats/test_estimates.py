@@ -98,6 +98,14 @@ def test_a_grouping_above_a_join_has_no_more_groups_than_rows_its_columns_come_f
     assert Optimizer(tables, Settings()).optimize(few).rows == pytest.approx(50, rel=0.02)  # 50 rows of d, 250 of the join
 
 
+def test_a_join_with_a_key_makes_no_more_rows_whatever_its_distinct_values_were_counted_as() -> None:
+    """A sketch counts fewer or more than there are. A semi-join never made more rows: the same join had two estimates."""
+    tables = stored_catalog(table("a", 1000, {"k": 160}), table("b", 83, {"k": 33}, key="k"), table("c", 100, {"k": 30}))
+    ways = ("a join b on a.k = b.k", "a join c on a.k = c.k", "a join b on a.k = b.k join c on a.k = c.k")
+    with_b, with_c, with_both = (Optimizer(tables, Settings()).optimize(f"select a.k from {way}").rows for way in ways)
+    assert with_b <= 1000 and with_both <= with_c * (1 + 1e-9)
+
+
 def test_a_grouping_by_a_key_of_several_columns_is_found_by_the_rows_that_have_its_values() -> None:
     """Each row was thought to find one, as behind a foreign key: a thousand times what the join without a grouping has."""
     tables = stored_catalog(table("a", 100_000, {"i": 1000, "j": 1500, "v": 9}), table("b", 50, {"i": 13, "j": 10}))
