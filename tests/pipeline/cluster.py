@@ -56,6 +56,7 @@ class Cluster:
         scratch = self._folder / f"{name}-scratch"
         scratch.mkdir()
         environment = {**os.environ, "SPARK_LOCAL_IP": LOOPBACK, "SPARK_LOCAL_DIRS": str(scratch), "SPARK_CONF_DIR": str(scratch)}
+        environment["JDK_JAVA_OPTIONS"] = environment["SPARK_SUBMIT_OPTS"]  # for the executors of the workers, too
         for variable, value in java_environment().items():
             environment.pop(variable, None)
             if value is not None:

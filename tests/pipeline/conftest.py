@@ -13,10 +13,6 @@ from tests.pipeline.webhdfs import WebHdfs, webhdfs
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# a session of minutes does not pay for Java's second compiler; without it Java has 48 MB for code, and swept them all the time
-JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m -XX:ReservedCodeCacheSize=240m"
-QUICK = {"spark.driver.extraJavaOptions": JAVA, "spark.sql.shuffle.partitions": "2"}
-
 
 def no_spark() -> NoReturn:
     raise AssertionError("Spark was started though there was nothing to do")
@@ -28,7 +24,7 @@ def spark() -> Iterator[SparkSession]:
     from experiments.pipeline.spark.session import spark_session, stop_session
 
     stop_session()
-    yield spark_session("local[2]", conf=QUICK)
+    yield spark_session("local[2]", conf={"spark.sql.shuffle.partitions": "2"})
     stop_session()
 
 
