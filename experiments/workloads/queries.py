@@ -84,16 +84,22 @@ def named_sql(text: str) -> str:
     """The text of a built-in query, and any other text as it is: for SQL from a program, which names no files.
 
     Raises SqlError for a name like that of a built-in query that there is not, and for what is no text."""
-    if not isinstance(text, str):
-        raise SqlError(f"SQL is a text, not {type(text).__name__}")
+    _check_text(text)
     return resolve_sql(text) if is_graph_name(text) or _QUERY_NAME.fullmatch(text) else text
 
 
 def default_data(text: str) -> str | None:
-    """The dataset that a built-in query is about, where there is only one: `job` for job/1a, `joingraph` for clique/8."""
+    """The dataset that a built-in query is about, where there is only one: `job` for job/1a, `joingraph` for clique/8. Raises
+    SqlError for what is no text."""
+    _check_text(text)
     if is_graph_name(text):
         return "joingraph"
     return _DATA.get(text.split("/")[0]) if _QUERY_NAME.fullmatch(text) else None
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise SqlError(f"SQL is a text, not {type(text).__name__}")
 
 
 def _built_in(name: str) -> str:

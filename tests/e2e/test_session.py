@@ -9,7 +9,7 @@ import pytest
 
 from optimizer.errors import CatalogError, PlanscopeError, SettingsError, SqlError
 from optimizer.presets import preset_file
-from planscope import Optimizer, Replay, Session, Settings, Trace, open_data
+from planscope import Optimizer, Replay, Session, Settings, Trace, explain, open_data
 
 
 def test_sql_gives_arrow_under_the_users_names(shop):
@@ -46,7 +46,7 @@ def test_the_schema_says_what_is_never_null(tmp_path):
 @pytest.mark.parametrize("sql", [None, b"select 1", 7])
 def test_what_is_no_text_is_refused(shop, sql):
     session = Session(shop)
-    for ask in (session.sql, session.explain, session.prepare, session.why):
+    for ask in (session.sql, session.explain, session.prepare, session.why, explain):
         with pytest.raises(SqlError, match="SQL is a text, not"):
             ask(sql)
 
