@@ -74,7 +74,9 @@ def literal(value: Any, name: str = "") -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, Integral):  # NumPy's too
-        return f"({int(value)})"
+        bits = max(int(value), ~int(value)).bit_length()
+        type = "INTEGER" if bits < 32 else "BIGINT" if bits < 64 else "DECIMAL(38, 0)"
+        return f"(CAST({int(value)} AS {type}))"  # a number alone would be a position in ORDER BY and GROUP BY
     if isinstance(value, float):
         return f"CAST('{float(value)!r}' AS DOUBLE)"
     if isinstance(value, Decimal) and value.is_finite():

@@ -160,6 +160,12 @@ def test_parameters_stand_where_values_may() -> None:
     assert [batch.num_rows for batch in session.batches("select a from t where a = $1 or a = $2", [1, 3])] == [2]
 
 
+def test_a_whole_number_is_no_position_in_order_by_and_group_by() -> None:
+    session = Session({"t": {"a": [3, 1, 2]}})
+    assert session.sql("select a from t order by ?, a desc", values=[1]).table["a"].to_pylist() == [3, 2, 1]
+    assert session.sql("select count(*) n from t group by ?", values=[7]).table["n"].to_pylist() == [3]
+
+
 def test_a_prepared_query_is_planned_once_for_the_same_values(monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session({"t": {"a": [1, 2, 3]}})
     planned: list[str] = []
