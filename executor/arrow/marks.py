@@ -23,7 +23,7 @@ from executor.arrow.expressions import compile_scalar
 from executor.arrow.join_pairs import Candidates, paired, rounds
 from executor.arrow.key_index import KeyIndex
 from executor.arrow.pipeline import Stage
-from optimizer.algebra.columns import ColumnSet
+from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.physical import HashJoin, NestedApply, NestedLoopJoin
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.predicates import predicate_columns, predicate_scalar
@@ -59,6 +59,7 @@ class Condition:
         self._evaluate: Callable[[pa.RecordBatch], pa.Array] | None = None
         if predicate:
             self._evaluate = compile_scalar(predicate_scalar(predicate))
+        self._once = not any(scalar.volatile for scalar in predicate)
         self._context = context
 
     def mark(
@@ -70,7 +71,10 @@ class Condition:
         if self._evaluate is None:
             marks.met(rows[candidates.counts > 0], certain)
             return
-        for numbers, nth in rounds(candidates.counts, lambda numbers: marks.open(rows[numbers], certain), self._context):
+        counts = candidates.counts
+        if self._once and not any(column_name(id) in inner.schema.names for id in column_ids(self._columns)):
+            counts = np.minimum(counts, 1)  # all inner rows say the same
+        for numbers, nth in rounds(counts, lambda numbers: marks.open(rows[numbers], certain), self._context):
             pairs = rows[numbers]
             value = self._evaluate(paired(self._columns, outer, inner, pairs, candidates.inner_rows(numbers, nth)))
             true = pc.fill_null(value, False).to_numpy(zero_copy_only=False)

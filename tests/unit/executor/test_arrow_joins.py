@@ -36,11 +36,12 @@ from hand_made_plans import (
 
 from executor import Session
 from executor.arrow.context import Tuning
+from executor.arrow.join_pairs import paired
 from executor.arrow.key_index import KeyIndex
 from optimizer.algebra import AggregateItem, Join, MarkJoin, PlanNode, SingleJoin, SortKey, conjunction
 from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind
 from optimizer.algebra.physical import HashAggregate, HashJoin, MergeJoin, NestedLoopJoin, Sort
-from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Cast, Predicate, Scalar
+from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Cast, Literal, Predicate, Scalar
 from optimizer.errors import ExecutionError
 from tests.reference.naive import joined_rows, sort_rows
 
@@ -339,6 +340,21 @@ def test_a_single_join_without_a_predicate(tmp_path: Path) -> None:
         else:
             with pytest.raises(ExecutionError, match="More than one row"):
                 plans.run(plan)
+
+
+def test_a_mark_that_reads_nothing_of_the_inner_rows_is_asked_of_one_of_them(plans: Plans, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`x in (select null from t)`: each row met all of them."""
+    left, right = (plans.table([I64], [(i,) for i in range(60)]) for _ in range(2))
+    mark, pairs = plans.new(BOOL), 0
+
+    def counted(columns: int, outer: pa.RecordBatch, inner: pa.RecordBatch, rows: Any, inner_rows: Any) -> pa.RecordBatch:
+        nonlocal pairs
+        pairs += len(rows)
+        return paired(columns, outer, inner, rows, inner_rows)
+
+    monkeypatch.setattr("executor.arrow.marks.paired", counted)
+    plan = node(NestedLoopJoin(JoinKind.MARK, (Literal(None, BOOL),), mark), left, right, columns=1 << mark)
+    assert plans.run(plan) == [(None,)] * 60 and pairs == 60
 
 
 def test_single_joins_raise_when_matches_lie_in_different_portions_of_pairs(plans: Plans) -> None:
