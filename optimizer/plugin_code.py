@@ -54,7 +54,7 @@ def plugin_line(error: BaseException) -> str | None:
     return None
 
 
-def failed(error: Exception, doing: str = "", kind: type[PlanscopeError] = PlanscopeError) -> PlanscopeError | None:
+def failed(error: BaseException, doing: str = "", kind: type[PlanscopeError] = PlanscopeError) -> PlanscopeError | None:
     """The error to be raised for one that the code of a plug-in raised, with its line; None for any other."""
     if isinstance(error, PlanscopeError) or (where := plugin_line(error)) is None:
         return None
@@ -66,7 +66,7 @@ def plugins_named(kind: type[PlanscopeError] = PlanscopeError) -> Iterator[None]
     """What the code of a plug-in raises meanwhile is an error of a `kind` that says where."""
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if (told := failed(error, kind=kind)) is None:
             raise
         raise told from error

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from functools import lru_cache, partial, update_wrapper
 from importlib.util import module_from_spec, spec_from_file_location
+from operator import index
 from pathlib import Path
+from typing import SupportsIndex
 
 from optimizer.cost.model import CostModel
 from optimizer.decorrelate.quick import QUICK
@@ -84,6 +86,7 @@ def _checked(name: str, splits: Enumerator, graph: JoinGraph, s: Relations) -> l
     parts = splits(graph, s)
     if not isinstance(parts, list):
         raise _wrong(splits, f"the enumerator {name} gives {shown(parts)} for the set {s:#b}\nit has to give a list of integers")
+    parts = [index(part) if isinstance(part, SupportsIndex) else part for part in parts]  # NumPy's are integers too
     for part in parts:
         if not isinstance(part, int) or part & ~s or part == s or not part & s & -s:
             by = f"{part:#b}" if isinstance(part, int) else repr(part)[:60]

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial, wraps
 from typing import Any
 
-from optimizer.algebra.columns import column_ids, column_set
+from optimizer.algebra.columns import ColumnSet, column_ids, column_set, union
+from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Scalar
@@ -47,6 +48,9 @@ def _checked(apply: Apply, rule: Rule, where: str, bound: Tree, context: RuleCon
             raise SettingsError(f"{where} returned {shown(each)} in its sequence, which is no {kind.__name__}")
         if isinstance(each, Tree):
             _check_tree(each, where)
+        else:
+            there = bound.columns | union(below.columns for below in bound.inputs)
+            _check_columns(each, each.used_columns(bound.columns) & ~there, where)
         if isinstance(each, Tree) and each.columns != bound.columns:
             label = context.columns.label
             wrong = {"without": bound.columns & ~each.columns, "with": each.columns & ~bound.columns}
@@ -55,10 +59,19 @@ def _checked(apply: Apply, rule: Rule, where: str, bound: Tree, context: RuleCon
     return found
 
 
+def _check_columns(op: LogicalOperator | PhysicalOperator, unknown: ColumnSet, where: str) -> None:
+    for id in column_ids(unknown):
+        raise SettingsError(f"{where} returned {op.name} that reads column #{id}, which none of its inputs has")
+
+
 def _check_tree(found: Tree, where: str) -> None:
     try:
         wrong = [scalar for scalar in found.op.scalars() if not isinstance(scalar, Scalar)]
         said = f"has {wrong[0]!r:.60} for a scalar" if wrong else ""
+        for tree in () if wrong else found._without("_columns"):
+            own = tree.columns  # the next tree comes once this one knows them
+            there = union(below.columns for below in tree.inputs) if tree.inputs else own
+            _check_columns(tree.op, tree.op.used_columns() & ~there, where)
         hash(found.op), found.columns
     except Exception as error:
         if isinstance(error, PlanscopeError) or plugin_line(error) is not None:

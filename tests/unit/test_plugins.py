@@ -280,10 +280,11 @@ def test_values_are_set_behind_a_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("graph", ["cycle/6", "chain/8", "grid/3x3"])
-def test_an_enumerator_decides_which_splits_are_searched(tmp_path: Path, graph: str) -> None:
+@pytest.mark.parametrize("kind", ["int", "__import__('numpy').int64"])
+def test_an_enumerator_decides_which_splits_are_searched(tmp_path: Path, graph: str, kind: str) -> None:
     """By tasks, by the iterative driver and by expressions of the memo: the same plan as left-deep enumeration has. Seeds and
     first orders that it does not allow are none."""
-    file = written(tmp_path, MINE)
+    file = written(tmp_path, MINE.replace("return found", f"return list(map({kind}, found))"))
     best = Session("joingraph", {"enumeration": "left_deep"}).optimize(graph).cost
     for values in ({}, {"region": "tasks"}, {"driver": "iterative", "enumeration": "partition"}, {"pruning": "none"}):
         query = Session("joingraph", {**values, "partitioner": "mine"}, plugins=[file]).optimize(graph)
@@ -373,6 +374,8 @@ ZERO = r"line \d+: (rule \w+ failed .*: )?ZeroDivisionError: division by zero$"
             "line 12: join_costs of free returned an object of type int\nit returns Join",
         ),
         (RATED, ZERO),
+        (RATED.replace("1 / 0", "exit(3)"), r"line \d+: SystemExit: 3"),
+        (KEEP.replace("None", "exit()"), r"line \d+: SystemExit"),
         (RATED.replace("1 / 0", "None"), "line 6: estimate of Rated returned None\nit returns RelationStats"),
         (RATED.replace("1 / 0", "type(super().estimate(op, props, inputs))(1.0, {})"), "without figures for 2 columns"),
         (OWN_JOIN_ONLY + "A.cost = lambda *_: 1 / 0", ZERO),
@@ -555,6 +558,9 @@ def test_a_rule_that_never_ends_is_named(tmp_path: Path, tpch: Catalog, budget: 
         ("TransformationRule", "[bound.inputs[0]]", "returned an object of type Leaf in its sequence, which is no Tree"),
         ("TransformationRule", "[Tree(Aggregate(bound.op.keys, ()), bound.inputs)]", "returned a tree without n#2\nits columns"),
         ("ImplementationRule", "[bound]", "returned an object of type Tree in its sequence, which is no PhysicalOperator"),
+        ("RewriteRule", "Tree(Aggregate((99,), bound.op.aggregates), bound.inputs)", "aggregate that reads column #99"),
+        ("TransformationRule", "[Tree(Filter((ColumnRef(77, 0),)), (bound,))]", "filter that reads column #77"),
+        ("ImplementationRule", "[FilterRows((ColumnRef(77, 0),))]", "filter_rows that reads column #77, which none"),
         ("RewriteRule", "()", "returned an object of type tuple\napply returns a Tree, None where it does not apply"),
         ("RewriteRule", "Tree(Aggregate(bound.op.keys, ()), bound.inputs)", "returned a tree without n#2\nit has the columns"),
     ],
@@ -602,7 +608,9 @@ class OddSort(Sort):
 
 def test_what_a_plug_in_gives_may_be_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
-    odd = KEEP.replace("return None", "return [Tree(Limit((1,), 0, 3), (bound,))]").replace("RewriteRule", "TransformationRule")
+    odd = KEEP.replace(
+        "return None", "return [Tree(Limit((SortKey(bound.columns.bit_length() - 1),), 0, -3), (bound,))]"
+    ).replace("RewriteRule", "TransformationRule")
     file = written(tmp_path, odd)
     assert main(["explain", "chain/3", "--plugin", file]) == 1
     assert f"planscope has a bug, or what a plug-in gives it is wrong ({file}" in capsys.readouterr().err
