@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from executor.arrow.watch import LimitReached
 from experiments.same_rows import difference
 from experiments.timing import timed
 from memo_viz.text import shorten
@@ -68,10 +69,12 @@ def draw(space: PlanSpace, size: int, random: Random, within: float | None = Non
     return list(found)
 
 
-def compare_run(query: OptimizedQuery, plan: PlanNode, expected: pa.Table) -> Run:
+def compare_run(query: OptimizedQuery, plan: PlanNode, expected: pa.Table, seconds: float | None = None) -> Run:
     """Run `plan` and compare what it gives with `expected`, the result of the chosen plan."""
     try:
-        found = timed(query, plan)
+        found = timed(query, plan, seconds)
+    except LimitReached:
+        return Run(0, 0.0, f"stopped after {seconds:g} s")
     except ExecutionError as error:
         return Run(0, 0.0, f"fails: {str(error).splitlines()[0]}")
     return Run(found.table.num_rows, found.ms, difference(expected, found.table, visible_keys(query)))

@@ -31,6 +31,7 @@ LADDER = (2, 11, 101, 1001)  # positions by cost whose distance to the cheapest 
 @click.option("--top", type=click.IntRange(1), metavar="K", help="The K cheapest plans.")
 @click.option("--rank", type=click.IntRange(0), metavar="R", help="The plan of number R.")
 @click.option("--execute", is_flag=True, help="Run these plans too, and compare each result with that of the chosen plan.")
+@click.option("--timeout", type=float, metavar="S", help="Stop a plan when it has run for S seconds.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Seed of the sample.")
 @click.option("--searched", is_flag=True, help="Only plans that were not pruned; ranks are then those within them.")
 @click.option("--format", "format", type=click.Choice(FORMATS), help="Default: what FILE's ending says, else text.")
@@ -38,7 +39,7 @@ LADDER = (2, 11, 101, 1001)  # positions by cost whose distance to the cheapest 
 @click.pass_obj
 def command(
     facts: dict[str, Any], inputs: Inputs, count: bool, sample: int | None, within: float | None, top: int | None,
-    rank: int | None, execute: bool, seed: int, searched: bool, format: str | None, output: str | None,
+    rank: int | None, execute: bool, timeout: float | None, seed: int, searched: bool, format: str | None, output: str | None,
 ) -> None:  # fmt: skip
     """The space of plans of a query: count it, sample it, list the cheapest, run them.
 
@@ -52,10 +53,15 @@ def command(
     chosen = sample is not None or top is not None or rank is not None
     if execute and not chosen:
         raise click.UsageError("--execute runs the plans of --sample, --top or --rank; give one of them")
+    if timeout is not None and not execute:
+        raise click.UsageError("--timeout is about running: it needs --execute")
     if within is not None and sample is None:
         raise click.UsageError("--within is for --sample")
     if within is not None and not within >= 1.0:  # NaN passes the range
         raise click.UsageError("--within takes a number from 1 up")
+    from executor.execution import limits
+
+    seconds = limits(timeout).seconds
     session, sql = inputs.open(facts)
     from optimizer.plan_space.of_search import full_space, searched_space
 
@@ -77,7 +83,7 @@ def command(
         report["plans"] = _plans(query, space, _ranks(space, sample, within, top, rank, seed))
     wrong: list[str] = []
     if execute:
-        report["execution"], wrong = _execution(query, report["plans"])
+        report["execution"], wrong = _execution(query, report["plans"], seconds)
     for plan in report.get("plans", ()):
         node = plan.pop("node")
         if format == "text" and plan["rank"] == rank:
@@ -169,32 +175,33 @@ def _ratio(cost: float, space: PlanSpace) -> float | None:
     return cost / space.best_cost if space.best_cost > 0 and cost < float("inf") else None
 
 
-def _execution(query: OptimizedQuery, plans: list[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
+def _execution(query: OptimizedQuery, plans: list[dict[str, Any]], seconds: float | None) -> tuple[dict[str, Any], list[str]]:
     """Run the plans, note time, rows and verdict with each; the figures over all, and what must not be."""
     from experiments.plan_space import compare_run, leaves_choice, rules_behind
     from experiments.rank_correlation import kendall_tau, weighted_correlation
     from experiments.timing import run, timed
 
-    run(query)  # so that files are cached for all alike
-    expected, chosen_ms, _ = timed(query)
+    run(query, None, seconds)  # so that files are cached for all alike
+    expected, chosen_ms, _ = timed(query, None, seconds)
     choice = leaves_choice(query)
     wrong: list[str] = []
     for plan in plans:
-        found = compare_run(query, plan["node"], expected)
+        found = compare_run(query, plan["node"], expected, seconds)
         plan["rows"], plan["ms"] = found.rows, round(found.ms, 3)
         plan["result"] = "same" if found.difference is None else found.difference
-        if found.difference is not None and not choice:
+        if found.difference is not None and not choice and not plan["result"].startswith("stopped"):
             rules = ", ".join(rules_behind(query, plan["node"])) or "none"
             wrong.append(f"plan {_rank(plan['rank'])}: {found.difference}; rules behind it: {rules}")
     if wrong:
         query.give_groups()
         wrong.append(f"rules behind the chosen plan: {', '.join(rules_behind(query, query.plan)) or 'none'}")
-    ran = [plan for plan in plans if not str(plan["result"]).startswith("fails")]
+    ran = [plan for plan in plans if not str(plan["result"]).startswith(("fails", "stopped"))]
     costs, times = [p["node"].cost for p in ran], [p["ms"] for p in ran]
     facts = {
         "chosen_ms": round(chosen_ms, 3),
         "chosen_rows": expected.num_rows,
         "same": sum(plan["result"] == "same" for plan in plans),
+        "stopped": sum(str(plan["result"]).startswith("stopped") for plan in plans),
         "may_differ": choice,
         "faster_than_chosen": sum(ms < chosen_ms for ms in times),
         "fastest_ms": min(times, default=None),
@@ -280,7 +287,9 @@ def _rank(rank: int) -> str:
 
 def _execution_text(facts: dict[str, Any], plans: int) -> str:
     lines = [f"{facts['same']} of {many(plans, 'plan')} gave the rows of the chosen plan ({many(facts['chosen_rows'], 'row')})"]
-    if facts["same"] < plans and facts["may_differ"]:
+    if facts["stopped"]:
+        lines.append(f"{many(facts['stopped'], 'plan')} took longer than the --timeout")
+    if facts["same"] + facts["stopped"] < plans and facts["may_differ"]:
         lines.append("others may: a LIMIT leaves a choice among ties, or a function is volatile")
     if facts["fastest_ms"] is not None:
         lines.append(

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from executor.arrow.watch import LimitReached
 from executor.session import Session
 from experiments import plan_space
 from experiments.commands.plans import _plans_text
@@ -98,6 +99,18 @@ def test_running_plans(planscope, shop):
     assert facts["execution"]["same"] == 6 and not facts["execution"]["may_differ"]
     assert {plan["result"] for plan in facts["plans"]} == {"same"}
     assert all(plan["rows"] == 2 and plan["ms"] > 0 for plan in facts["plans"])
+
+
+def test_a_plan_that_takes_too_long_is_stopped_and_no_bug(planscope, shop, monkeypatch):
+    def slow(*all: object) -> None:
+        raise LimitReached("stopped")
+
+    monkeypatch.setattr(plan_space, "timed", slow)
+    asked = ("plans", JOIN, "-d", str(shop), *RULES, "--top", "2", "--timeout", "60")
+    done = planscope(*asked, "--execute")
+    assert done.code == 0 and done.out.count("stopped after 60 s") == 2
+    assert "0 of 2 plans gave the rows of the chosen plan (2 rows)\n2 plans took longer than the --timeout\n" in done.out + "\n"
+    assert "--timeout is about running: it needs --execute" in planscope(*asked).err
 
 
 def test_a_limit_among_ties_may_choose(planscope, shop):
