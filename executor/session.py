@@ -153,10 +153,12 @@ class Session:
         settings = self.settings.replace(driver="top_down", exploration="all")
         return WhatIf(Session(self.catalog, settings, self.program).optimize(sql))
 
-    def why(self, sql: str, changes: bool = True) -> Why:
+    def why(self, sql: str, changes: bool = True, **asked: Any) -> Why:
         """Something that answers one question about `sql`: `session.why(sql).join_order("((c o) l)")`, or rule, operator, mexpr
         or plan. The query is planned for it, so that every step can be looked at. `changes`: look for a row count that would
-        turn the plan, which takes the longest."""
+        turn the plan, which takes the longest. Raises SettingsError for a question that is `asked` here."""
+        for name, value in asked.items():
+            raise SettingsError(f"why takes sql and changes, not {name}: write session.why(sql).{name}({value!r:.60})")
         from optimizer.explanation.why import Why
 
         region = "tasks" if self.settings.region == "auto" else self.settings.region

@@ -26,6 +26,7 @@ from optimizer.plan_space.expansion import explore_all_forms
 from optimizer.search.extract import extract
 from optimizer.search.failures import why_no_plan
 from optimizer.search.search import Search
+from optimizer.stats.relation import CEILING
 
 
 def show_set(aliases: frozenset[str]) -> str:
@@ -67,13 +68,15 @@ class Recosting:
     def under(self, rows: Rows | None = None, factors: Mapping[str, float] | None = None) -> Recosted:
         """The cheapest plan with these row counts, and with these factors on the cost of operators. Raises SettingsError where
         the estimator cannot be told rows, and for a figure that is no number from 0 up."""
-        for figures in (rows or {}, factors or {}):
+        for figures, most in ((rows or {}, CEILING), (factors or {}, INFINITY)):
             if not isinstance(figures, Mapping):
                 raise SettingsError(f"rows by sets of relations and factors by operators are mappings, not {figures!r:.60}")
             for name, figure in figures.items():
-                if not isinstance(figure, Real) or not 0.0 <= float(figure) < INFINITY:
+                if not isinstance(figure, Real) or not 0.0 <= float(figure) <= most or figure == INFINITY:
                     called = name if isinstance(name, str) else show_set(name)
-                    raise SettingsError(f"{called} cannot be {figure!r}: a number from 0 up")
+                    raise SettingsError(
+                        f"{called} cannot be {figure!r}: a number from 0 {f'to {most:g}' if most < INFINITY else 'up'}"
+                    )
         search = self._refigured(rows or {}, changed_cost(self.figures.cost, factors or {}))
         goal = search.optimize(search.memo.find(self._group), self._required)
         if goal.best_cost == INFINITY:

@@ -25,6 +25,8 @@ def test_the_winner_changes_where_the_plan_before_costs_more() -> None:
         assert ("winner changes" in each.show()) is each.winner_changes is each.json["winner_changes"]
     with pytest.raises(SettingsError, match=r"no inner join of exactly \{zebra\}.*\nits relations are a, b, c, d"):
         what_if.under(rows_of({"zebra": 1}))
+    with pytest.raises(SettingsError, match=r"\{a, b\} cannot be 1e\+101: a number from 0 to 1e\+100"):
+        what_if.under(rows_of({"a b": 1e101}))
     for ask in (lambda: what_if.under({"b": 1e6}), lambda: what_if.diagram([("b", None, None)])):
         with pytest.raises(SettingsError, match=r"'b' is no set of relations: write frozenset"):
             ask()

@@ -265,6 +265,11 @@ def mutated(plan: Asked, other: Asked, random: Random) -> Asked:
     return change(plan)
 
 
+def test_a_question_as_an_argument_is_told_how_it_is_asked() -> None:
+    with pytest.raises(SettingsError, match=r"write session\.why\(sql\)\.join_order\('\(a b\)'\)"):
+        Session(SHOP).why(CHAIN, join_order="(a b)")
+
+
 @pytest.fixture
 def shop(tmp_path: Path) -> str:
     (tmp_path / "a.csv").write_text("k,x\n" + "".join(f"{i},{i % 5}\n" for i in range(200)))
