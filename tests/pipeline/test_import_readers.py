@@ -13,7 +13,7 @@ from experiments.pipeline.intake import csv_files
 from experiments.pipeline.intake.csv_files import CsvFiles
 from experiments.pipeline.intake.json_files import json_records, open_json
 from experiments.pipeline.intake.prepare import codec_name, is_needed, prepare
-from experiments.pipeline.intake.sources import find_sources
+from experiments.pipeline.intake.sources import find_sources, tables_elsewhere
 from experiments.pipeline.intake.summary import summary_text
 from experiments.pipeline.intake.values import type_of
 from experiments.pipeline.spark.errors import PipelineError
@@ -308,6 +308,8 @@ def test_sources(tmp_path):
         find_sources([shop], None, "all")
     with pytest.raises(PipelineError, match=r'(?s)"a" is there twice.*"b" is there twice.*rename all but one'):
         find_sources([tmp_path / "parts" / "a.csv", tmp_path / "parts" / "b.csv"] * 2, None, None)
+    with pytest.raises(PipelineError, match=r'"T" is there twice: .*x/T\nleave one of them out'):
+        tables_elsewhere("parquet", {}, ["s3://x/t", "s3://x/T"], ())
     with pytest.raises(PipelineError, match="cannot be a table"):
         find_sources([shop / "orders"], None, "a/b")
 

@@ -197,7 +197,8 @@ def tables_elsewhere(format: str, options: Mapping[str, str], paths: Sequence[st
         found = [Source(name, format, {}, options, path, path) for name, path in zip(names, paths, strict=True)]
     lower = [check_table_name(one.name).lower() for one in found]
     if (twin := next((one for i, one in enumerate(found) if lower[i] in lower[:i]), None)) is not None:
-        raise PipelineError(f'table "{twin.name}" is there twice')
+        both = ", ".join(one.label for one in found if one.name.lower() == twin.name.lower())
+        raise PipelineError(f'table "{twin.name}" is there twice: {both}\nleave one of them out')
     return found
 
 
