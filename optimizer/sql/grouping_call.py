@@ -51,7 +51,10 @@ def _grouping(binder: ExpressionBinder, node: Any) -> Scalar:
     block = node.find_ancestor(exp.Select)
     group = block.args.get("group") if block is not None else None
     if group is None or not group.expressions:
-        raise source.error("GROUPING needs a GROUP BY that lists its arguments", node)
+        around = block and block.find_ancestor(exp.Select)
+        grouped = around is not None and around.args.get("group")
+        hint = "the query around this one has a GROUP BY: write GROUPING there" if grouped else None
+        raise source.error("GROUPING needs a GROUP BY that lists its arguments", node, hint)
     if not 1 <= len(node.expressions) <= _BITS:
         raise source.error(f"GROUPING takes 1 to {_BITS} expressions of GROUP BY", node)
     return GroupingCall(tuple(binder.bind(each) for each in node.expressions))
