@@ -342,7 +342,7 @@ def test_a_single_join_without_a_predicate(tmp_path: Path) -> None:
                 plans.run(plan)
 
 
-def test_a_mark_that_reads_nothing_of_the_inner_rows_is_asked_of_one_of_them(
+def test_a_mark_that_reads_no_inner_row_is_asked_of_one(
     plans: Plans, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`x in (select null from t)`: each row met all of them."""
