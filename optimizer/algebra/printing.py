@@ -54,11 +54,11 @@ def scan_alias(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """A figure for people: whole below a million, three digits beyond, one decimal when small."""
+    """A figure for people: whole below a billion, three digits beyond, one decimal when small."""
     if value != value or value in (float("inf"), float("-inf")):
         return "∞" if value > 0 else str(value)
     if abs(value) < 10 and value != int(value):
         return f"{value:.2g}" if abs(value) < 1 else f"{value:.1f}"
-    if abs(value) < 1e6:
+    if abs(value) < 1e9:
         return f"{value:,.0f}"
     return f"{value:.3g}"

@@ -141,7 +141,7 @@ def test_sets_of_relations_are_named_by_their_tables():
     memo, state = explanation.memo, explanation.memo.state
     assert min(state.groups) < 0 and min(state.mexprs) < 0
     listing = memo_listing(state)
-    assert "\n{r0, r1}  rows 6.9e+06, lower" in listing
+    assert "\n{r0, r1}  rows 6,900,000, lower" in listing
     assert "  ★ split hash_join r0 r1  [own" in listing
     assert "  ★ split hash_join {r0, r1, r2, r3} r4  [own" in listing, "the whole region is a group, its best join is none"
     for svg in (
