@@ -123,6 +123,9 @@ class Result:
     def __init__(self, table: pa.Table, explanation: Explanation) -> None:
         self.table, self.explanation = table, explanation
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a Result cannot be pickled: pickle its table, an Arrow table, or the SQL")
+
     @property
     def plan(self) -> Plan:
         return self.explanation.plan

@@ -342,9 +342,7 @@ def test_a_single_join_without_a_predicate(tmp_path: Path) -> None:
                 plans.run(plan)
 
 
-def test_a_mark_that_reads_no_inner_row_is_asked_of_one(
-    plans: Plans, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mark_that_reads_no_inner_row_is_asked_of_one(plans: Plans, monkeypatch: pytest.MonkeyPatch) -> None:
     """`x in (select null from t)`: each row met all of them."""
     left, right = (plans.table([I64], [(i,) for i in range(60)]) for _ in range(2))
     mark, pairs = plans.new(BOOL), 0

@@ -1,5 +1,6 @@
 """Tables of a program's own, parameters, prepared queries."""
 
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -222,6 +223,11 @@ def test_half_a_character_is_no_text() -> None:
 def test_a_parameter_without_values_is_refused() -> None:
     with pytest.raises(PlanscopeError, match=r"values=\[\.\.\.\]"):
         Session({"t": {"a": [1]}}).sql("select a from t where a = ?")
+
+
+def test_a_result_is_not_pickled_but_its_table() -> None:
+    with pytest.raises(TypeError, match="pickle its table"):
+        pickle.dumps(Session({"t": {"a": [1]}}).sql("select a from t"))
 
 
 def test_an_explanation_keeps_the_tables_of_its_query() -> None:
