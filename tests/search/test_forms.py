@@ -158,7 +158,7 @@ def test_plans_are_as_cheap_as_with_all_forms(seeds: Sequence[int]) -> None:
         tables, sql = random_query(Random(seed))
         found, every = planned(sql, tables, budget_tasks=0), planned(sql, tables, budget_tasks=0, **EVERY)
         assert found.cost == pytest.approx(every.cost, rel=1e-9), (seed, sql)
-        assert found.search.proven is every.search.proven, (seed, sql)
+        assert found.search.proven or not every.search.proven, (seed, sql)  # a form may be left out by its bound
         out += len(found.engine.left_out)
     assert out > len(seeds) // 10
 
