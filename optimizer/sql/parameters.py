@@ -76,7 +76,8 @@ def literal(value: Any, name: str = "") -> str:
     if isinstance(value, Integral):  # NumPy's too
         bits = max(int(value), ~int(value)).bit_length()
         type = "INTEGER" if bits < 32 else "BIGINT" if bits < 64 else "DECIMAL(38, 0)"
-        return f"(CAST({int(value)} AS {type}))"  # a number alone would be a position in ORDER BY and GROUP BY
+        wide = abs(int(value)) >= 10**38  # which is told, or a DOUBLE
+        return f"({int(value)})" if wide else f"(CAST({int(value)} AS {type}))"  # alone it would be a position in ORDER BY
     if isinstance(value, float):
         return f"CAST('{float(value)!r}' AS DOUBLE)"
     if isinstance(value, Decimal) and value.is_finite():
