@@ -162,7 +162,7 @@ def test_goals_are_reopened_a_few_times_at_most(mode: str) -> None:
     """S2: a failure is remembered as a proven bound: a goal is searched at most once for each limit, in rising order, and as
     limits jump from the third search on, at most 2 + log2(last limit / first limit) times."""
     most = 0
-    numbers = range(2) if mode == "upper" else range(6, 8)  # hardly any with lower bounds
+    numbers = range(2) if mode == "upper" else range(8, 10)  # hardly any with lower bounds
     for shape, number, expand in product(SHAPES, numbers, (0, 5)):
         query = graph_query(shape, 4 if (shape, mode) == ("clique", "upper") else 5, number)
         search, trace = traced(query, pruning=mode, expand_joins=expand)

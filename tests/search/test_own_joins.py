@@ -150,7 +150,7 @@ class Spilling(ArrowCost):
 
 @pytest.mark.parametrize("shape", ["chain", "star", "cycle"])
 def test_a_model_with_costs_of_its_own_is_not_searched_by_the_arithmetic_of_another(shape: str) -> None:
-    query = graph_query(shape, 6, 3)
+    query = graph_query(shape, 6, 8)
     cheapest = best_cost(query, IMPLEMENTATIONS, Spilling(), enumeration="rules", pruning="none")
     assert cheapest > best_cost(query, IMPLEMENTATIONS)
     for settings in ({}, {"region": "table"}, {"region": "tasks", "pruning": "none"}):
