@@ -20,11 +20,14 @@ def write(file: Path, text: str) -> None:
 
 
 def main(names: list[str]) -> int:
+    if {"-h", "--help"} & set(names):
+        print(__doc__)
+        return 0
     wanted = [Path(name).resolve() for name in names]
     for page in wanted or pages():
         try:
             found = shown(page)
-        except PageError as error:
+        except (PageError, OSError) as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
         write(page, found.text)
