@@ -15,7 +15,6 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.flags import CROSS_PRODUCT
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Scan
@@ -25,7 +24,7 @@ from optimizer.algebra.query_blocks import with_blocks_of
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import TraitSet
-from optimizer.algebra.trees import Node, Tree, postorder
+from optimizer.algebra.trees import Tree
 from optimizer.cost.joins import JoinCosts
 from optimizer.errors import SettingsError
 from optimizer.figures import Figures
@@ -44,11 +43,11 @@ from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
 from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
 from optimizer.rules.transform.aggregate_pull_join import AggregatePullJoin, may_be_pulled
-from optimizer.rules.transform.grouping_below_join import MOST_FOR_ALL, Limit, centres
 from optimizer.rules.transform.partition_joins import PartitionJoins
-from optimizer.rules.transform.partition_region import PartitionRegion, region_part
+from optimizer.rules.transform.partition_region import PartitionRegion
 from optimizer.search.context import OfSearch, SearchContext, Source
 from optimizer.search.group_ways import GroupWays
+from optimizer.search.missed_by_rules import missed_by_rules
 from optimizer.search.region_start import start
 from optimizer.search.region_ways import RegionWays
 from optimizer.search.set_goals import PARTITION
@@ -112,16 +111,9 @@ class Regions(OfSearch):
         self.search.context = context = context._replace(blocks=with_blocks_of(tree, context.blocks))
         cross = context.settings.cross_products
         collected = collect_join_graphs(tree, self._takes, cross) if self._bit else tree
-        if not self._bit and not cross and _crosses(tree):
-            self.search.counters.narrow("cross products stay where they are without cross_products=true")
-        if not self._bit and _parts_conjuncts(tree):
-            self.search.counters.narrow(
-                "no rule parts the conjuncts of a join that read the NULLs of an outer join from its others"
-            )
-        if not (self._bit and self._mixed) and self.search.rules.bits.get("aggregate_split_join"):
-            regions = collect_join_graphs(tree, lambda region: True, cross)
-            if _groups_centres(regions, Limit(context.settings.expand_joins, context.blocks)):
-                self.search.counters.narrow("relations between others of several kinds of joins are not grouped below them")
+        centres = not (self._bit and self._mixed) and "aggregate_split_join" in self.search.rules.bits
+        for why in missed_by_rules(tree, context, joins=not self._bit, centres=centres):
+            self.search.counters.narrow(why)
         if self._order is not None:
             placed = place_order(self._order, collected, cross)
             self.search.context = context._replace(forced=placed)
@@ -165,7 +157,9 @@ class Regions(OfSearch):
                 self._reckon(decision)
                 n = len(mexpr.inputs)
                 if n > most and AggregatePullJoin.name in search.rules.bits and self._pulled_in_part(mexpr):
-                    search.counters.narrow(f"no aggregate was pulled up between {n} relations, more than expand_joins={most}")
+                    search.counters.narrow(
+                        f"no aggregate was pulled above some of {n} joined relations, which are more than expand_joins={most}"
+                    )
                 if splits and decision.method is not Method.EXPAND:
                     mexpr.barred |= self._bit  # rules do not see its splits
                 elif mexpr.barred & self._bit:
@@ -234,7 +228,9 @@ class Regions(OfSearch):
         found, find, group = list[LogicalExpr](), self.search.memo.find, self.search.memo.group
         for region in self._several:
             if any(isinstance(m.op, Join) for gid in region.inputs for m in group(gid).logical):
-                self.search.counters.narrow(f"joins in one of {len(region.inputs)} relations were not tried beside the others")
+                self.search.counters.narrow(
+                    f"one of {len(region.inputs)} joined relations is made of joins, which were not tried among the others"
+                )
         for graph, before in list(self.wholes.items()):
             if graph.rule is not None or graph.dropped or before.method is Method.EXPAND or before.lost:
                 continue
@@ -409,65 +405,3 @@ def region_of(search: SearchContext, graph: LogicalExpr) -> InnerRegion:
     assert isinstance(graph.op, JoinGraph), f"{graph.op.name} is not a join graph"
     columns = tuple(search.memo.group(gid).props.columns for gid in graph.inputs)
     return inner_region(columns, graph.op.predicate, search.context.settings.cross_products, search.context.forced)
-
-
-def _crosses(tree: Tree) -> bool:
-    """Whether a cross product is next to another join: no rule regroups the two."""
-    if not tree.flags & CROSS_PRODUCT:
-        return False
-    joins = [(node.op, node) for node in postorder(tree) if isinstance(node, Tree) and isinstance(node.op, Join)]
-    pairs = [
-        (op, below.op) for op, node in joins for below in node.inputs if isinstance(below, Tree) and isinstance(below.op, Join)
-    ]
-    return any(op.kind is JoinKind.INNER and not op.predicate for pair in pairs for op in pair)
-
-
-def _groups_centres(tree: Tree, limit: Limit) -> bool:
-    """Whether below grouping there is a region within the limit with a part that has others between it, joined by inner joins:
-    rules see that only where the inner joins at its top, as they are written, join whole parts."""
-    known = set[int]()  # with such a region below
-    for node in postorder(tree):
-        if isinstance(node, Tree):
-            below = any(id(side) in known for side in node.inputs)
-            if below and isinstance(node.op, Aggregate):
-                return True
-            if below or (
-                isinstance(node.op, RegionGraph)
-                and limit.count(node.inputs) <= limit.most
-                and _has_centre(node.op, node.inputs, limit)
-            ):
-                known.add(id(node))
-    return False
-
-
-def _has_centre(op: RegionGraph, leaves: tuple[Node, ...], limit: Limit) -> bool:
-    region, leaf = op.region, {1 << i: each for i, each in enumerate(leaves)}
-    assert isinstance(region, JoinRegion)
-    others = [each.operator.relations for each in region.operators if each.operator.kind is not JoinKind.INNER]
-    if limit.count(leaves) > MOST_FOR_ALL:
-        return len(region.operators) - len(others) > 1  # then some part of it may
-    for a, parts, predicate in centres(region, op.relations):
-        if any(all(each & ~part for part in (a, *parts)) for each in others):
-            props = region_part(region, a, leaf).props
-            if not props.unique_on(predicate_columns(predicate) & props.columns):
-                return True
-    return False
-
-
-def _parts_conjuncts(tree: Tree) -> bool:
-    """Whether some of the conjuncts of inner joins read what an outer join below makes NULL, and others need not wait for it:
-    (A ⟕ B) ⋈[p ∧ q] C  ≡  σ[q]((A ⋈p C) ⟕ B), q over B and C."""
-    known: dict[int, tuple[ColumnSet, int, bool]] = {}  # of joins: columns made NULL, inner conjuncts, whether some read those
-    for node in postorder(tree):
-        if not isinstance(node, Tree) or not isinstance(join := node.op, Join):
-            continue
-        (nulls, count, reads), (more, others, read) = (known.get(id(side), (0, 0, False)) for side in node.inputs)
-        nulls, count, reads = nulls | more, count + others, reads or read
-        if join.kind is JoinKind.INNER:
-            count, reads = count + len(join.predicate), reads or any(s.columns & nulls for s in join.predicate)
-        for side, kinds in zip(node.inputs, ((JoinKind.RIGHT, JoinKind.FULL), (JoinKind.LEFT, JoinKind.FULL)), strict=True):
-            nulls |= side.columns if join.kind in kinds else 0
-        if reads and count > 1:
-            return True
-        known[id(node)] = nulls, count, reads
-    return False

@@ -184,7 +184,7 @@ def test_a_form_that_is_a_choice_itself_is_explored() -> None:
     every = planned(sql, tables, semi_joins="cost", **EVERY)
     # forms are told other rows, so of all forms together others may count: but none is dearer than what they leave; a relation
     # of the large region of each is made of joins, so neither is called proven
-    assert found.cost <= every.cost and "were not tried beside" in found.search.heuristic
+    assert found.cost <= every.cost and "were not tried among" in found.search.heuristic
     assert all(group.explored for group in found.memo.live_groups())
 
 

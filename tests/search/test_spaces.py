@@ -207,6 +207,7 @@ def test_where_an_aggregate_may_be_pulled_above_some_of_many_joins_nothing_is_pr
     )
     assert "more than expand_joins=4" in found.search.heuristic and not found.search.proven
     assert all(other.search.proven and other.cost < found.cost / 5 for other in others)
+    assert Optimizer(tables, Settings(cost_model="c_mm", disable=("aggregate_pull_join",))).optimize(sql).search.proven
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ class JoinView(NamedTuple):
         return Tree(JoinGraph(combined((*self.join.predicate, *self.within))), (a, *self.rest))
 
 
-class Limit(NamedTuple):
+class GroupingLimit(NamedTuple):
     """Up to how many relations (`most`) a join may have for its parts to be grouped."""
 
     most: int
@@ -81,7 +81,7 @@ def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
     graph every part it has few enough relations for, and a region of several kinds, or of rules that order joins, those that no
     binary join has for an input; none where there are more than the setting expand_joins. Relations are counted as in the query,
     so that the parts are the same however they were joined first."""
-    limit = Limit(context.settings.expand_joins, context.blocks)
+    limit = GroupingLimit(context.settings.expand_joins, context.blocks)
     match below:
         case Tree(RegionGraph(JoinRegion() as several, s), leaves):
             inner = several.inner_predicate(s)
@@ -106,7 +106,7 @@ def join_views(below: Node, context: RuleContext) -> Iterator[JoinView]:
 
 @lru_cache(maxsize=64)
 def _views_of_graph(
-    predicate: Predicate, leaves: tuple[Node, ...], cross: bool, forced: tuple[ColumnSet, ...], limit: Limit
+    predicate: Predicate, leaves: tuple[Node, ...], cross: bool, forced: tuple[ColumnSet, ...], limit: GroupingLimit
 ) -> tuple[JoinView, ...]:
     """Those of a join graph; kept, since every rule asks for them, and derives properties of the parts."""
     region = inner_region(tuple(leaf.columns for leaf in leaves), predicate, cross, forced)
@@ -120,7 +120,7 @@ def _views_of_graph(
     return tuple(found)
 
 
-def _parts(region: InnerRegion, leaves: Sequence[Node], limit: Limit) -> Iterator[Relations]:
+def _parts(region: InnerRegion, leaves: Sequence[Node], limit: GroupingLimit) -> Iterator[Relations]:
     """The parts of a join graph that may be grouped."""
     for s in range(1, region.graph.all):
         inside, outside = (union(leaves[i].relations for i in column_ids(each)) for each in (s, region.graph.all ^ s))
@@ -128,7 +128,7 @@ def _parts(region: InnerRegion, leaves: Sequence[Node], limit: Limit) -> Iterato
             yield s
 
 
-def _between_pairs(graph: Tree | None, last: Leaf, cross: bool, limit: Limit) -> Iterator[JoinView]:
+def _between_pairs(graph: Tree | None, last: Leaf, cross: bool, limit: GroupingLimit) -> Iterator[JoinView]:
     """Parts that no join of a graph has for an input, since they alone link the others. One of its joins shows them for all: the
     one with the first relation without which the others are linked."""
     match graph:
