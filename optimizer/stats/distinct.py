@@ -37,24 +37,32 @@ def distinct_of(below: RelationStats, keys: Iterable[ColumnId]) -> float:
 
 def distinct_counts(below: RelationStats, keys: Iterable[ColumnId]) -> list[float]:
     """Distinct counts whose product is how many combinations of `keys` there may be: of columns that no others of them determine,
-    each by its equal with the fewest values, of several the one in the relation that has most of the others. Those of one
-    relation of an inner join are no more than that has rows."""
+    each by its equal with the fewest values. Those of one relation of an inner join are no more than that has rows: equal columns
+    stand for each other, so that the relation that tells most about its columns comes first."""
     if below.props is None:
         return below.ndvs(keys)
     home = {c: leaf for leaf in below.leaves for c in leaf.columns}
     classes = below.props.equivalences
     if below.hides:  # a column that is not given may have fewer values than its equals
         classes = filtered_props(below.props, below.predicate).equivalences
-    chosen: dict[RelationStats, list[ColumnId]] = {}
-    fewest = []
+    fewest: list[dict[RelationStats, ColumnId]] = []  # of each key: where equals of it have the fewest values
     for key in column_ids(below.props.without_determined(column_set(keys))):
         equal = next((each for each in classes if each >> key & 1), 1 << key)
         ndvs = {c: home[c].columns[c].ndv for c in column_ids(equal) if c in home}
         least = min((min(ndv, home[c].rows), ndv) for c, ndv in ndvs.items())
-        fewest.append([c for c, ndv in ndvs.items() if (min(ndv, home[c].rows), ndv) == least])
-    for columns in sorted(fewest, key=len):
-        column = max(columns, key=lambda c: (len(chosen.get(home[c], ())), home[c].base_rows, -c))
-        chosen.setdefault(home[column], []).append(column)
+        fewest.append({home[c]: c for c in reversed(ndvs) if (min(ndvs[c], home[c].rows), ndvs[c]) == least})
     if below.joined is None:
-        return [ndv for columns in chosen.values() for ndv in below.ndvs(columns)]
-    return [min(prod(leaf.ndvs(columns)), leaf.rows) for leaf, columns in chosen.items()]
+        return below.ndvs(c for each in fewest for c in each.values())
+    counts = []
+    while fewest:
+        there = {leaf: [each[leaf] for each in fewest if leaf in each] for each in fewest for leaf in each}
+        leaf = max(there, key=lambda leaf: _told(leaf, there[leaf]))
+        counts.append(min(prod(leaf.ndvs(there[leaf])), leaf.rows))
+        fewest = [each for each in fewest if leaf not in each]
+    return counts
+
+
+def _told(leaf: RelationStats, columns: Sequence[ColumnId]) -> tuple[float, int, float, int]:
+    """How many times fewer combinations of columns a relation has than there could be, of how many columns, in how many rows."""
+    free = prod(max(1.0, leaf.columns[c].ndv) for c in columns)
+    return free / max(1.0, min(prod(leaf.ndvs(columns)), leaf.rows)), len(columns), leaf.base_rows, -min(columns)

@@ -99,6 +99,8 @@ ALIKE = catalog(
     table("l", 60_000, {"k": 15_000, "n": 7, "s": 100}, key="k n"),
     table("o", 15_000, {"k": 15_000, "p": 1}, key="k"),
     table("m", 60_000, {"k": 15_000, "n": 7, "j": 100}, key="k n"),
+    table("s", 60_000, {"k": 15_000, "n": 7, "s": 100, "j": 60_000}, key="k n"),
+    table("e", 300_000, {"k": 15_000, "n": 7, "s": 100}),
 )
 SHARED = {
     "a column that is there twice": (
@@ -115,6 +117,10 @@ SHARED = {
     ),
     "columns that have one value": (("o a", "o b", "o c"), "a.p = b.k and c.k = b.p and c.k = b.k and c.p = b.k and c.p = 6"),
     "a table twice": (("o", "l l1", "l l2"), "o.k = l1.k and o.p = l2.n and o.k = l2.k"),
+    "groups of a column whose equal stands in a relation with another": (
+        ("e a", "s b", "s c", "s d"),
+        "a.s = b.k and a.s = c.k and b.k = c.k and b.s = c.s and c.j = d.j and b.n = d.n and a.n = 6",
+    ),
 }
 
 
@@ -122,6 +128,8 @@ SHARED = {
 def test_what_a_relation_knows_of_itself_joins_others_in_any_order(tables: str) -> None:
     names, links = SHARED[tables]
     asked = {"count(*)": "", **({"a.k, sum(b.k)": " group by a.k"} if any(name[-2:] == " a" for name in names) else {})}
+    if "d.j" in links:
+        asked["distinct a.k, d.j"] = ""
     for values, grouped in asked.items():
         sql = [f"select {values} from {', '.join(order)} where {links}{grouped}" for order in permutations(names)]
         found = [Optimizer(ALIKE).optimize(each) for each in sql]
