@@ -122,11 +122,11 @@ def _order_by(column: ColumnId) -> TraitSet:
 def _merged(op: MergeUnion, props: LogicalProps, inputs: Sequence[Offering]) -> list[TraitSet]:
     """Orders that a union has because every input has them."""
     below = [each.props for each in inputs]
+    offered = ((index, offer) for index, each in enumerate(inputs) for offer in each.offers)
+    ways = {way.delivered: way for index, offer in offered for way in op.derive(offer, index, props, below)}
     return [
-        way.delivered
-        for index, each in enumerate(inputs)
-        for offer in each.offers
-        for way in op.derive(offer, index, props, below)
+        delivered
+        for delivered, way in ways.items()
         if all(
             any(satisfies(have, need, other.props) for have in (ANY, *other.offers))
             for need, other in zip(way.inputs, inputs, strict=True)

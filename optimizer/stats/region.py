@@ -25,6 +25,7 @@ from optimizer.stats.selectivity import Combine, back_off, plain_column, selecti
 FEW_KINDS = 8  # of factors on a relation: up to so many, all are combined, whether a set has them or not
 FEW_SETS = 20  # that are estimated one by one, which is quicker than as arrays
 HUGE, STEP = 1e200, 600  # products above HUGE are halved STEP times
+Part = tuple[Relations, tuple[int, ...]]  # what a set holds of a class, with the turns of `_turns`
 MANY_CLASSES = 24  # equality classes beyond which a set looks up the ones it holds columns of
 
 
@@ -57,7 +58,7 @@ class RegionRows:
         found = _found_by_key(equalities, home, leaves)
         self._classes = [EqualityClass(pairs, home, leaves, found, several, looks) for pairs in classes]
         self._equalities, self._home = [(1 << home[a] | 1 << home[b], (a, b)) for a, b in equalities], home
-        self._looks_within: tuple[Relations, list[Looks]] = 0, []  # of the last set
+        self._turn_within: tuple[Relations, dict[int, int]] = 0, {}  # by relation, of the last set
         self._alone = column_set(k for k, each in enumerate(self._classes) if each.alone)
         self._touching = [0] * len(leaves)  # classes by relation, as bits
         for k, each in enumerate(self._classes):
@@ -92,11 +93,13 @@ class RegionRows:
         for i, leaf in enumerate(self.leaves):
             rows *= np.array((1.0, leaf.rows)).take(sets >> i & 1)
         on_leaves: dict[int, list[tuple[npt.NDArray[np.int64], list[OnLeaf]]]] = {}
+        contested = iter(self._parts_and_turns([each for each in self._classes if each.contested], sets))
         for each in self._classes:
-            held, number = each.held(sets)
-            parts: list[tuple[Relations, tuple[int, ...]]] = [(part, ()) for part in held]
             if each.contested:
-                parts, number = self._parts_and_turns(each.contested, sets, held, number)
+                parts, number = next(contested)
+            else:
+                held, number = each.held(sets)
+                parts = [(part, ()) for part in held]
             shares = np.ones(len(parts))
             parts_of: dict[int, list[OnLeaf]] = {}
             for at, (part, turns) in enumerate(parts):
@@ -118,21 +121,23 @@ class RegionRows:
         the same whatever else is joined."""
         if not contested & (contested - 1):
             return ()
-        if self._looks_within[0] != s:
+        if self._turn_within[0] != s:
             within = [pair for both, pair in self._equalities if not both & ~s]
-            self._looks_within = s, _looks(_connected(within), self._home, self.leaves)
-        looks = self._looks_within[1]
-        return tuple(sorted(column_ids(contested), key=lambda i: (len(looks[i][1]) < 2, looks[i], i)))
+            looks = _looks(_connected(within), self._home, self.leaves)
+            order = sorted(column_ids(s), key=lambda i: (len(looks[i][1]) < 2, looks[i], i))
+            self._turn_within = s, {i: turn for turn, i in enumerate(order)}
+        return tuple(sorted(column_ids(contested), key=self._turn_within[1].__getitem__))
 
     def _parts_and_turns(
-        self, contested: Relations, sets: npt.NDArray[np.int64], held: list[Relations], number: npt.NDArray[np.int64]
-    ) -> tuple[list[tuple[Relations, tuple[int, ...]]], npt.NDArray[np.int64]]:
-        """The different parts of a class with the turns in them, and for each set the number of its own."""
-        different: dict[tuple[Relations, tuple[int, ...]], int] = {}
-        pairs = zip(sets.tolist(), number.tolist(), strict=True)
-        own = [(held[at], self._turns(s, held[at] & contested)) for s, at in pairs]
-        numbers = np.array([different.setdefault(each, len(different)) for each in own], dtype=np.int64)
-        return list(different), numbers
+        self, classes: list[EqualityClass], sets: npt.NDArray[np.int64]
+    ) -> list[tuple[list[Part], npt.NDArray[np.int64]]]:
+        """Of each class its different parts with the turns in them, and for each set the number of its own."""
+        found: list[tuple[dict[Part, int], list[int]]] = [({}, []) for _ in classes]
+        for s in sets.tolist():  # all classes of a set together, since they look at the same joins within it
+            for each, (different, numbers) in zip(classes, found, strict=True):
+                part = s & each.relations, self._turns(s, s & each.contested)
+                numbers.append(different.setdefault(part, len(different)))
+        return [(list(different), np.array(numbers, dtype=np.int64)) for different, numbers in found]
 
     def _combined(
         self, leaf: RelationStats, entries: list[tuple[npt.NDArray[np.int64], list[OnLeaf]]], count: int

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Label, LogicalOperator, SetOp
 from optimizer.algebra.physical.operator import PhysicalOperator, Props
@@ -23,6 +25,9 @@ class _Union(PhysicalOperator):
     def describe(self, label: Label) -> str:
         return ", ".join(label(c) for c in self.columns)
 
+    def used_columns(self, output: ColumnSet) -> ColumnSet:
+        return union(self.columns_of_input(i, output) for i in range(len(self.sources)))
+
 
 @dataclass(frozen=True, slots=True)
 class UnionAll(_Union):
@@ -30,8 +35,8 @@ class UnionAll(_Union):
 
     name: ClassVar[str] = "union_all"
 
-    def used_columns(self, output: ColumnSet) -> ColumnSet:
-        return _setop_columns(self.columns, self.sources, output)
+    def columns_of_input(self, index: int, output: ColumnSet) -> ColumnSet:
+        return column_set(below for out, below in zip(self.columns, self.sources[index], strict=True) if output >> out & 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +50,30 @@ class MergeUnion(_Union):
 
     def pass_through(self, required: TraitSet, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if required.grouping:
-            return tuple(self._merging(ascending(each)) for each in sequences(list(column_ids(required.grouping))))
+            orders = sequences(list(column_ids(required.grouping)))
+            return tuple(_merging(self.columns, self.sources, ascending(each)) for each in orders)
         if required.collation:
-            return (self._merging(required.collation),)
-        return tuple(self._merging(ascending([column])) for column in self.columns if self.alone)  # more keys cost no less
+            return (_merging(self.columns, self.sources, required.collation),)
+        alone = self.columns if self.alone else ()
+        return tuple(_merging(self.columns, self.sources, ascending([column])) for column in alone)  # more keys cost no less
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         outer = dict(zip(self.sources[index], self.columns, strict=True))
         order = restrict_collation(delivered.collation, column_set(outer), inputs[index])
-        return (self._merging(tuple(k._replace(column=outer[k.column]) for k in order)),) if order else ()
+        return (_merging(self.columns, self.sources, _renamed(order, outer)),) if order else ()
 
-    def _merging(self, order: Collation) -> Alternative:
-        below = []
-        for source in self.sources:
-            inner = dict(zip(self.columns, source, strict=True))
-            below.append(TraitSet(tuple(k._replace(column=inner[k.column]) for k in order)))
-        return Alternative(tuple(below), TraitSet(order))
+    def columns_of_input(self, index: int, output: ColumnSet) -> ColumnSet:
+        return column_set(self.sources[index])
 
-    def used_columns(self, output: ColumnSet) -> ColumnSet:
-        return _setop_columns(self.columns, self.sources, column_set(self.columns))
+
+@lru_cache(maxsize=64)  # every input may offer the same order
+def _merging(columns: tuple[ColumnId, ...], sources: tuple[tuple[ColumnId, ...], ...], order: Collation) -> Alternative:
+    inner = (dict(zip(columns, source, strict=True)) for source in sources)
+    return Alternative(tuple(TraitSet(_renamed(order, names)) for names in inner), TraitSet(order))
+
+
+def _renamed(order: Collation, names: Mapping[ColumnId, ColumnId]) -> Collation:
+    return tuple(key._replace(column=names[key.column]) for key in order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +88,7 @@ class HashSetOp(PhysicalOperator):
     said_as: ClassVar[type[LogicalOperator]] = SetOp
 
     def used_columns(self, output: ColumnSet) -> ColumnSet:
-        return _setop_columns(self.columns, self.sources, column_set(self.columns))  # every column decides membership
+        return union(map(column_set, self.sources))  # every column decides membership
 
-
-def _setop_columns(columns: tuple[ColumnId, ...], sources: tuple[tuple[ColumnId, ...], ...], output: ColumnSet) -> ColumnSet:
-    return column_set(below for source in sources for out, below in zip(columns, source, strict=True) if output >> out & 1)
+    def columns_of_input(self, index: int, output: ColumnSet) -> ColumnSet:
+        return column_set(self.sources[index])

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.scalars import BOOL, TRUE, Call, Case, Cast, InList, Literal, Scalar, is_null_literal
+from optimizer.algebra.predicates import junction
+from optimizer.algebra.scalars import TRUE, Call, Case, Cast, InList, Literal, Scalar, is_null_literal
 from optimizer.errors import PlanscopeError
 from optimizer.prepass.openings import CHOICE
 from optimizer.prepass.scalar_rewrite import plain, scalar_rewrite
@@ -34,7 +35,7 @@ def case_simplify(scalar: Scalar) -> Scalar | None:
 
 
 def _case(case: Case) -> Scalar | None:
-    branches: list[tuple[Scalar, Scalar]] = []
+    runs: list[tuple[list[Scalar], Scalar]] = []  # conditions one after the other that choose one value
     otherwise = case.otherwise
     tested: set[Scalar] = set()
     for condition, value in case.branches:
@@ -45,11 +46,11 @@ def _case(case: Case) -> Scalar | None:
             continue
         if isinstance(value, Case) and not condition.volatile:
             value = _known(value, frozenset((condition,)), frozenset(tested))
-        if branches and branches[-1][1] is value and not value.volatile:
-            before = branches.pop()[0]
-            condition = Call("or", (before, condition), BOOL)
-        branches.append((condition, value))
+        if not (runs and runs[-1][1] is value and not value.volatile):
+            runs.append(([], value))
+        runs[-1][0].append(condition)
         tested.add(condition)
+    branches = [(junction("or", conditions), value) for conditions, value in runs]
     if isinstance(otherwise, Case):
         if otherwise.type == case.type:
             branches += otherwise.branches

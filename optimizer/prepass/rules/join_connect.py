@@ -20,6 +20,7 @@ Guards  no volatile conjunct
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TypeGuard
 
 from optimizer.algebra.building import tree_of
@@ -109,10 +110,9 @@ def _connected(leaves: list[Node], predicate: list[Scalar]) -> Tree:
             part = joined.join(part, 1 << leaf)
         parts.append(part)
     while len(parts) > 1:  # a conjunct over three relations may still link parts that no pair of them is linked by
-        linked = next(
-            ((i, j) for i in range(len(parts)) for j in range(i + 1, len(parts)) if joined.linked(parts[i], parts[j])), (0, 1)
-        )
-        parts[linked[0]] = joined.join(parts[linked[0]], parts.pop(linked[1]))
+        pairs = combinations(range(len(parts)), 2) if joined.waits_for_several() else ()
+        i, j = next(((i, j) for i, j in pairs if joined.linked_widely(parts[i], parts[j])), (0, 1))
+        parts[i] = joined.join(parts[i], parts.pop(j))
     return tree_of(joined.trees[parts[0]])
 
 
@@ -144,12 +144,13 @@ class _Parts:
     def first_linked(self, part: int, waiting: list[int]) -> int | None:
         """The first leaf that a conjunct over it and `part`, and no other leaf, links to `part`."""
         reach = self._neighbours[part]
-        return next((leaf for leaf in waiting if reach >> leaf & 1 or self._linked_widely(part, 1 << leaf)), None)
+        return next((leaf for leaf in waiting if reach >> leaf & 1 or self.linked_widely(part, 1 << leaf)), None)
 
-    def linked(self, a: int, b: int) -> bool:
-        return bool(self._neighbours[a] & b) or self._linked_widely(a, b)
+    def waits_for_several(self) -> bool:
+        """Whether a conjunct over three leaves or more is not tested yet."""
+        return any(n in self.rest for n in self._wide)
 
-    def _linked_widely(self, a: int, b: int) -> bool:
+    def linked_widely(self, a: int, b: int) -> bool:
         needs = self._needs
         return any(needs[n] & a and needs[n] & b and not needs[n] & ~(a | b) for n in self._wide)
 

@@ -49,6 +49,7 @@ from optimizer.prepass.scalar_rewrite import changed, plain
 from optimizer.rules.interface import RuleContext, node, rewrite
 
 _OPENINGS = CONSTANT | JUNCTION | TEST | CHOICE | LIKE | COMPUTED
+MOST_BRANCHES = 20  # of a CASE that becomes AND and OR
 
 
 @rewrite(node(LogicalOperator), openings=_OPENINGS)
@@ -209,7 +210,10 @@ def _in_list(scalar: Scalar, arg: Scalar, items: tuple[Scalar, ...]) -> Scalar:
 
 
 def _case(case: Case) -> Scalar:
-    """CASE as AND and OR, as long as each branch says just whether its condition, or nothing but it, is enough."""
+    """CASE as AND and OR, as long as each branch says just whether its condition, or nothing but it, is enough. Of many branches
+    it stays as it is: each would be nested in the one before."""
+    if len(case.branches) > MOST_BRANCHES:
+        return case
     result = weakened(case.otherwise)
     for condition, value in reversed(case.branches):
         value = weakened(value)

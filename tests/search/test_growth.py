@@ -1,0 +1,33 @@
+"""Queries that are twice as long make little more than twice as much work: function calls are counted, not seconds."""
+
+from collections.abc import Callable
+from cProfile import Profile
+
+import pytest
+
+from executor.session import Session
+
+BRANCHES = [f"when n_nationkey = {i} then '{'xyz'[i % 3]}'" for i in range(800)]
+SHAPES: dict[str, tuple[Callable[[int], str], int, float]] = {
+    "branches of a union": (lambda n: " union all ".join(f"select n_nationkey + {i} k from nation" for i in range(n)), 100, 2.5),
+    "branches without tables": (lambda n: " union all ".join(f"select {i} k" for i in range(n)), 600, 2.2),
+    "scalar subqueries": (
+        lambda n: f"select {', '.join(f'(select max(n_nationkey) + {i} from nation)' for i in range(n))} from nation", 20, 3.0,
+    ),
+    "branches of a CASE": (lambda n: f"select 1 from nation where case {' '.join(BRANCHES[:n])} end = 'x'", 400, 2.5),
+    "joins of a table with itself": (
+        lambda n: f"select 1 from {', '.join(f'nation n{i}' for i in range(n))} where "
+        + " and ".join(f"n{i}.n_nationkey = n{i + 1}.n_regionkey" for i in range(n - 1)), 20, 9.0,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_twice_as_long_is_about_twice_as_much_work(shape: str) -> None:
+    sql, n, most = SHAPES[shape]
+    calls = []
+    for length in (n, 2 * n):
+        profile = Profile()
+        profile.runcall(Session("tpch:0.01").optimizer.optimize, sql(length))
+        calls.append(sum(each.callcount for each in profile.getstats()))
+    assert calls[1] < most * calls[0], calls
