@@ -76,17 +76,17 @@ def join(context: Context, left: FromItem, right: FromItem, node: Any) -> FromIt
     binder = ExpressionBinder(context, both, "ON")
     predicate: Predicate = ()
     scope = both
+    if word == "CROSS" and (using or on is not None):
+        taken, at = ("USING", using[0]) if using else ("ON", on)
+        raise source.error(f"CROSS JOIN takes no {taken}", at, f"write JOIN ... {taken}")
     if method == "NATURAL" or using:
         if on is not None:
             raise source.error("a join takes ON or USING, not both", on)
         names = _natural(context, left.scope, right.scope, node) if method == "NATURAL" else [(i.name, i) for i in using]
         predicate, scope = _using(context, binder, kind, left.scope, right.scope, names)
-    elif word == "CROSS":
-        if on is not None:
-            raise source.error("CROSS JOIN takes no ON", on, "write JOIN ... ON")
-    elif on is None:
+    elif on is None and word != "CROSS":
         raise source.error("the join has no condition", node.this, "add ON or USING, or write CROSS JOIN")
-    else:
+    elif on is not None:
         predicate = conjunction([binder.truth(on)])
     if kind.left_only:
         scope = left.scope

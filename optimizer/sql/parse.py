@@ -163,6 +163,23 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
             node.meta[LISTED] = True
         return node
 
+    def _parse_between(self, this: Any) -> Any:
+        """sqlglot goes on where the AND is missing."""
+        symmetric = True if self._match_text_seq("SYMMETRIC") else False if self._match_text_seq("ASYMMETRIC") else None
+        low = self._parse_bitwise()
+        if not self._match(TokenType.AND):
+            self.raise_error("Expecting AND")
+        return self.expression(exp.Between(this=this, low=low, high=self._parse_bitwise(), symmetric=symmetric))
+
+    def _parse_window_spec(self) -> Any:
+        """Of the two ends of a frame, BETWEEN and AND stand together, or neither; sqlglot asks for none."""
+        first, between = self._prev.token_type is not TokenType.AND, self._prev.token_type is TokenType.BETWEEN
+        spec = super()._parse_window_spec()
+        both = bool(self._curr) and self._curr.token_type is TokenType.AND
+        if first and between != both:
+            self.raise_error(f"Expecting {'AND and the other end' if between else 'BETWEEN before the first end'} of the frame")
+        return spec
+
     def _parse_quantified(self) -> Any:
         """ALL (...) and SOME (...) read as ANY (...) is: sqlglot takes ALL ((SELECT ...) UNION ...) for a call of a function."""
         quantifier = _QUANTIFIERS.get(self._curr.token_type) if self._curr else None

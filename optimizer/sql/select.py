@@ -143,7 +143,7 @@ class _Block:
                 self.items += [Item(name, scalar, alias, name) for name, scalar, alias in columns]
                 continue
             alias = None
-            if isinstance(inner, exp.Alias):
+            if isinstance(node, exp.Alias):
                 source.only(inner, "this", "alias")
                 alias, inner = source.name(inner.args["alias"], label=True), bare(inner.this)
             if source.unnests and self.unnest is None and (below := _unnest_in(inner)) is not None:

@@ -26,8 +26,8 @@ _CLAUSES = {
 
 # words that cannot be a name unless quoted: the parser takes a clause cut short for one ("from t group")
 _RESERVED_WORDS = (
-    "all and as asc case cross desc distinct else end except from full group having in inner intersect into join left limit "
-    "natural not null offset on or order outer qualify right select then union using when where with"
+    "all and as asc between case cross desc distinct else end except false from full group having in inner intersect into is "
+    "join left like limit natural not null offset on or order outer qualify right select then true union using when where with"
 )
 _RESERVED = frozenset(_RESERVED_WORDS.split())
 
@@ -133,7 +133,7 @@ class Source:
         for key, value in node.args.items():
             if value is None or key in handled or key in ignored or value == [] or value == "":
                 continue
-            hint = None
+            hint = "write a condition such as random() < 0.1, which keeps a tenth of the rows" if key == "sample" else None
             form, word = _CLAUSES.get(key, (f"{form_name(node)} with {key.replace('_', ' ').strip().upper()}", None))
             part = value[0] if isinstance(value, list) else value
             if key == "pivots":

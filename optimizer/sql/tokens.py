@@ -1,9 +1,9 @@
 """What sqlglot passes over in silence, found in the tokens: a word or a comma beside which something is missing; and
 where it cuts a text into tokens otherwise than DuckDB.
 
-`count(a,)`, `a,, b`, `ORDER BY a,`, `AS 7`, `OVER -1`, `ON )`, `FROM .t`, WHEN without THEN, CAST without its closing
-parenthesis, a table's name in USING. As DuckDB has it, a comma may end the lists of SELECT, FROM, GROUP BY, VALUES, IN, USING
-and EXCLUDE.
+`count(a,)`, `a,, b`, `ORDER BY a,`, `AS 7`, `OVER -1`, `ON )`, `FROM .t`, `a > > b`, `ASC DESC`, WHEN without THEN, CAST
+without its closing parenthesis, a table's name in USING, ORDER BY before WHERE. As DuckDB has it, a comma may end the lists of
+SELECT, FROM, GROUP BY, VALUES, IN, USING and EXCLUDE.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ _NO_NAMES = _OPERATORS | types("STAR NUMBER COMMA DOT R_PAREN SEMICOLON")
 NOTHING_YET = _OPERATORS | types(
     "L_PAREN COMMA SELECT DISTINCT FROM WHERE HAVING GROUP_BY ORDER_BY PARTITION_BY ON AND OR NOT WHEN THEN ELSE"
 )
-_PARENTHESES = types("L_PAREN R_PAREN")
-_CHECKED = types("COMMA ALIAS OVER ON DOT USING WHEN THEN")
+_CHECKED = types("COMMA ALIAS OVER ON DOT USING WHEN THEN LT GT DESC")
+_CLAUSES = {kind: i for i, kinds in enumerate((
+    "SELECT FROM UNION INTERSECT EXCEPT", "WHERE", "GROUP_BY", "HAVING", "QUALIFY", "ORDER_BY", "LIMIT",
+)) for kind in types(kinds)}  # fmt: skip
 
 _COMPILED = is_compiled()
 _NUMBER = re.compile(r"[^+-]*[eE]\d+(?=[+-])")  # of 1e5-1, which is one token
@@ -123,6 +125,10 @@ def check_neighbours(source: Source, tokens: list[Any]) -> None:
                     raise SqlError(
                         'syntax error at "."', source.sql, dot.start, dot.end + 1, "USING takes names of columns alone"
                     )
+            case TokenType.LT | TokenType.GT if before and before.token_type is token.token_type and before.end + 1 < token.start:
+                raise _missing(source, token, "an expression")  # << and >> are two tokens
+            case TokenType.DESC if before and before.token_type is TokenType.ASC:
+                raise SqlError('syntax error at "desc"', source.sql, token.start, token.end + 1, "write ASC or DESC")
             case TokenType.WHEN:
                 whens.append(token)
             case TokenType.THEN if whens:
@@ -132,14 +138,22 @@ def check_neighbours(source: Source, tokens: list[Any]) -> None:
 
 
 def check_closed(source: Source, tokens: list[Any]) -> None:
-    """Raise SqlError at a parenthesis that is never closed."""
+    """Raise SqlError at a parenthesis that is never closed, and at a clause that stands behind a later one."""
     opened = []
+    clauses = [tokens[0]]  # the last of each query that has begun
     for token in tokens:
-        if token.token_type in _PARENTHESES:
-            if token.token_type is TokenType.L_PAREN:
-                opened.append(token)
-            elif opened:
+        if token.token_type is TokenType.L_PAREN:
+            opened.append(token)
+            clauses.append(token)
+        elif token.token_type is TokenType.R_PAREN:
+            if opened:
                 opened.pop()
+                clauses.pop()
+        elif (place := _CLAUSES.get(token.token_type)) is not None:
+            if 0 < place < _CLAUSES.get(clauses[-1].token_type, 0):
+                hint = f"{token.text.upper()} stands before {clauses[-1].text.upper()}"
+                raise SqlError(f'syntax error at "{token.text}"', source.sql, token.start, token.end + 1, hint)
+            clauses[-1] = token
     if opened:
         raise _missing(source, opened[-1], "its closing parenthesis")
 
