@@ -24,6 +24,7 @@ os.environ.setdefault(
 
 from experiments.workloads.data import open_data
 from optimizer.catalog.table import Catalog, Table
+from tests import once
 
 collect_ignore = ["differential/scripts/copied"]  # SQL in many folders
 
@@ -107,6 +108,15 @@ def _kept() -> None:
         UNFREEZE()
         gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _bound_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where texts are planned in many ways: see `tests/once.py`."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.relative_to(Path(__file__).parent).parts[0] in ("differential", "spark"):
+            patch.setattr("optimizer.pipeline.bind", once.bound)
+        yield
 
 
 @pytest.fixture(scope="session")

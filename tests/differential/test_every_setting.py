@@ -4,12 +4,16 @@ The queries have what a join search may lose on its way: conjuncts over one inpu
 three relations, and joins of several kinds in one region.
 """
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from executor import Session
+from optimizer.catalog.table import Catalog
+from optimizer.dataset import open_dataset
+from tests import once
 from tests.cases import read
 from tests.conftest import duckdb_tables, quick_and_slow
 from tests.reference.compare import Row, assert_same_bag, rows_of
@@ -45,17 +49,17 @@ WAYS: tuple[dict[str, Any], ...] = (
 
 
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[Row]]]:
-    """The folder of the tables, and DuckDB's rows by the names of the queries."""
+def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Catalog, dict[str, list[Row]]]:
+    """The tables, and DuckDB's rows by the names of the queries."""
     folder = tmp_path_factory.mktemp("settings")
     with duckdb_tables(folder, TABLES) as connection:
-        return folder, {name: rows_of(connection.execute(sql).to_arrow_table()) for name, sql in QUERIES.items()}
+        return open_dataset(folder), {name: rows_of(connection.execute(sql).to_arrow_table()) for name, sql in QUERIES.items()}
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("i", range(len(WAYS)), ids=lambda i: str(WAYS[i]))
 @pytest.mark.parametrize("among", quick_and_slow(["one space"], ["every space"]))
-def test_rows_do_not_depend_on_settings(i: int, among: str, expected: tuple[Path, dict[str, list[Row]]]) -> None:
+def test_rows_do_not_depend_on_settings(i: int, among: str, expected: tuple[Catalog, dict[str, list[Row]]]) -> None:
     """Every way with one of the spaces, every space with some of the ways; and any two of them."""
     spaces = SPACES if among == "every space" else [SPACES[i % len(SPACES)]]
     _try_queries(expected, [{**space, **WAYS[i]} for space in spaces])
@@ -63,17 +67,16 @@ def test_rows_do_not_depend_on_settings(i: int, among: str, expected: tuple[Path
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_a_budget_leaves_a_plan(budget: dict[str, Any], expected: tuple[Path, dict[str, list[Row]]]) -> None:
+def test_a_budget_leaves_a_plan(budget: dict[str, Any], expected: tuple[Catalog, dict[str, list[Row]]]) -> None:
     ways = ({}, {"exploration": "on_demand"}, {"driver": "iterative"}, {"enumeration": "rules"}, {"expand_joins": 0})
     _try_queries(expected, [{**budget, **way} for way in ways])
 
 
-def _try_queries(expected: tuple[Path, dict[str, list[Row]]], variants: list[dict[str, Any]]) -> None:
-    folder, rows = expected
-    for variant in variants:
-        session = Session(folder, variant)
-        for name, sql in QUERIES.items():
-            try:
-                assert_same_bag(rows[name], rows_of(session.sql(sql).table))
-            except Exception as error:
-                raise AssertionError(f"{name}, {variant}: {type(error).__name__}: {error}\n{sql}") from error
+def _try_queries(expected: tuple[Catalog, dict[str, list[Row]]], variants: list[dict[str, Any]]) -> None:
+    catalog, rows = expected
+    sessions = [Session(catalog, variant) for variant in variants]
+    for (name, sql), (variant, session) in product(QUERIES.items(), zip(variants, sessions, strict=True)):
+        try:
+            assert_same_bag(rows[name], rows_of(once.rows(session, sql)))
+        except Exception as error:
+            raise AssertionError(f"{name}, {variant}: {type(error).__name__}: {error}\n{sql}") from error

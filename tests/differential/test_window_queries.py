@@ -17,11 +17,12 @@ from executor.arrow.context import Tuning
 from executor.arrow.run import execute_table
 from executor.session import Session
 from experiments.plan_space import draw, ready
+from experiments.timing import run
 from optimizer.catalog.order import remember_orders
 from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError
 from optimizer.plan_space.of_search import full_space
-from optimizer.sql.bind import bind
+from tests import once
 from tests.conftest import quick_and_slow
 from tests.differential.window_queries import DDL, NUMBERS, TYPES, WindowQueries, table
 from tests.reference.compare import Row, assert_same_bag, assert_same_kinds, assert_same_list, rows_of
@@ -59,19 +60,19 @@ class Engines:
             raise
 
     def naive(self, sql: str) -> list[Row]:
-        return run_query(bind(sql, self.catalog), {"v": self.table})
+        return run_query(once.bound(sql, self.catalog), {"v": self.table})
 
     def check(self, sql: str, random: Random, duckdb_too: bool = True) -> None:
         same = assert_same_list if sql.endswith((", id", "order by id")) else assert_same_bag
         session = Session(self.catalog, random.choice(SETTINGS))
         try:
             expected = self.naive(sql)
-            actual = rows_of(session.sql(sql).table)
+            query = session.optimize(sql)
+            actual = rows_of(run(query))
             oracle = self.oracle(sql) if duckdb_too else None
             if oracle is not None:
                 same(oracle, expected)
             same(expected, actual)
-            query = session.optimize(sql)
             space = full_space(query.engine)
             assert isclose(query.cost, space.best_cost), f"the plan costs {query.cost}, the cheapest {space.best_cost}"
             for rank in draw(space, 1, random):

@@ -12,9 +12,9 @@ from optimizer.dataset import open_dataset
 from optimizer.errors import InternalError, PlanscopeError, SqlError
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.interface import RuleContext
-from optimizer.sql.bind import bind
 from optimizer.stages import STAGES, Given
 from planscope import Session, Settings
+from tests import once
 from tests.differential.correlated.tables import dataset
 from tests.differential.datasets import Dataset
 from tests.reference.compare import Row, assert_same_bag, assert_same_kinds, assert_same_list, rows_of
@@ -46,7 +46,7 @@ class Engines:
 
     def by_definition(self, sql: str) -> list[Row] | Failed:
         """The naive evaluation of the bound tree, whose subqueries are still scalars. What cannot be bound is raised."""
-        return self._naively(bind(sql, self.catalog))
+        return self._naively(once.bound(sql, self.catalog))
 
     def by_trees(self, sql: str, method: str) -> dict[str, list[Row] | Failed]:
         """The naive evaluation of the tree after each stage: CTEs in their places, without subqueries, filters moved,
@@ -54,18 +54,18 @@ class Engines:
 
         Where a tree has a choice, all its trees are evaluated and must give the same rows.
         """
-        bound = bind(sql, self.catalog)
-        given = Given(bound, PROGRAM, RuleContext(bound.columns, Settings(decorrelate=method)))
-        tree, trees = bound.tree, {}
+        query = once.bound(sql, self.catalog)
+        given = Given(query, PROGRAM, RuleContext(query.columns, Settings(decorrelate=method)))
+        tree, trees = query.tree, {}
         for name, rewrite in STAGES:
             done = rewrite(tree, given)
             tree = tree if done is None else done.tree
-            trees[name] = self._naively(bound._replace(tree=tree))
+            trees[name] = self._naively(query._replace(tree=tree))
         return trees
 
-    def _naively(self, bound: BoundQuery) -> list[Row] | Failed:
+    def _naively(self, query: BoundQuery) -> list[Row] | Failed:
         try:
-            return run_query(bound, self.data.tables)
+            return run_query(query, self.data.tables)
         except InternalError:
             raise
         except PlanscopeError as error:
@@ -73,7 +73,7 @@ class Engines:
 
     def by_method(self, sql: str, method: str, **settings: Any) -> pa.Table | Failed:
         try:
-            return Session(self.catalog, {"decorrelate": method, **settings}).sql(sql).table
+            return once.rows(Session(self.catalog, {"decorrelate": method, **settings}), sql)
         except (InternalError, SqlError):
             raise
         except PlanscopeError as error:
