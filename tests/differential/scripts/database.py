@@ -27,13 +27,15 @@ class ScriptDatabase:
         self._made = 0
         self.left_out: set[str] = set()
         self._sessions: dict[tuple[str, ...], Session] = {}
+        self._names: list[str] | None = None  # of tables and views in reach
 
     def run(self, sql: str) -> None:
         """A statement of the script in DuckDB. Raises duckdb.Error."""
         if first_word(sql) in _LEFT_OUT:
             return
-        self.duckdb.execute(sql)
         self._sessions.clear()
+        self._names = None
+        self.duckdb.execute(sql)
 
     def use(self, schema: str) -> None:
         """The tables of another schema, of none when it has not been made."""
@@ -47,7 +49,9 @@ class ScriptDatabase:
     def session(self, sql: str) -> Session:
         """Planscope over the tables and views that `sql` may mean, with their keys."""
         words = self.words(sql)
-        names = tuple(name for name in self._relations() if name.lower() in words)
+        if self._names is None:
+            self._names = self._relations()
+        names = tuple(name for name in self._names if name.lower() in words)
         known = self._sessions.get(names)
         if known is None:
             known = self._sessions[names] = Session(self._dataset(names), self._settings)
