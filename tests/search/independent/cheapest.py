@@ -88,6 +88,7 @@ class Cheapest:
         self.all = (1 << len(self.scans)) - 1
         self._props: dict[int, LogicalProps] = {}  # handed to the estimator, and looked at by nothing here
         self._stored: dict[int, tuple[Order, float]] = {}
+        self._across: dict[tuple[int, int], tuple[Scalar, ...]] = {}
         self._pairs: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
         self.relations: dict[int, Relation] = {}
         for number, scan in enumerate(self.scans):
@@ -204,7 +205,11 @@ class Cheapest:
         return tuple(c for c in self.across(left, right) if isinstance(c, Call) and c.function != "=")
 
     def across(self, left: int, right: int) -> tuple[Scalar, ...]:
-        return conjunction(c for s, c in self._conjuncts if s & left and s & right and not s & ~(left | right))
+        known = self._across.get((left, right))
+        if known is None:
+            found = [c for s, c in self._conjuncts if s & left and s & right and not s & ~(left | right)]
+            known = self._across[left, right] = self._across[right, left] = conjunction(found)
+        return known
 
     def linked(self, left: int, right: int) -> bool:
         return any(s & left and s & right for s, _ in self._conjuncts)
