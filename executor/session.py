@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from copy import copy
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -70,6 +71,7 @@ class Session:
         self.settings = _settings(settings, plugins, preset, cost_model=engine.cost_model)
         self.program = program
         self._register = Lock()
+        self._made_of = data if isinstance(data, str | os.PathLike) else None
         if isinstance(data, Mapping):
             self.catalog = Catalog("session", ())
         else:
@@ -90,6 +92,7 @@ class Session:
 
         table = written(name, data)
         with self._register:
+            self._made_of = None
             self.catalog = with_tables(self.catalog, [table])
             self.optimizer = self._optimizer(self.settings)
 
@@ -190,6 +193,19 @@ class Session:
             pass
         return actuals(counters)
 
+    def __copy__(self) -> Session:
+        found = object.__new__(Session)
+        found.__dict__.update(self.__dict__)
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By dataset and settings, with which a process that unpickles it makes it anew."""
+        if not self._made_of or self.program is not PROGRAM or self.engine is not ARROW:
+            of = "a program or an engine" if self._made_of else "tables"
+            raise TypeError(f"a Session with {of} of this process cannot be pickled: make one in each process")
+        made = partial(Session, timeout=self.limits.seconds, memory_limit=self.limits.bytes)
+        return made, (self._made_of, self.settings)
+
     def __repr__(self) -> str:
         return f"Session({self.catalog!r})"
 
@@ -200,6 +216,9 @@ class Prepared:
     def __init__(self, session: Session, sql: str) -> None:
         self._session, self.text = session, sql
         self._plans: dict[tuple[str, str], OptimizedQuery] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Prepared, (self._session, self.text)
 
     def __repr__(self) -> str:
         return f"Prepared({in_short(self.text)!r})"

@@ -64,6 +64,14 @@ class OptimizedQuery:
         self.memo: Memo
         self.engine: Search
 
+    def __copy__(self) -> OptimizedQuery:
+        found = object.__new__(OptimizedQuery)
+        found.__dict__.update(self.__dict__)
+        return found
+
+    def __reduce__(self) -> str:
+        raise TypeError("an OptimizedQuery cannot be pickled: pickle its plan, or its sql and the Session that planned it")
+
     def __repr__(self) -> str:
         return f"OptimizedQuery({in_short(self.sql)!r}, cost={self.cost:,.0f}, rows={self.rows:,.0f})"
 

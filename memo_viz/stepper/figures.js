@@ -8,17 +8,17 @@ export function figure(value) {
   const number = Number(value === "inf" ? Infinity : value);
   if (!Number.isFinite(number)) return "∞";
   const size = Math.abs(number);
-  if (size >= 1e9 || (size > 0 && size < 0.01)) return fourDigits(number);
+  if (size >= 1e9 || (size > 0 && size < 0.01)) return significant(number, 4);
   const [whole, part] = hundredths(number).split(".");
   const digits = part.replace(/0+$/, "");
   return thousands(whole) + (digits ? "." + digits : "");
 }
 
-/** The same for places with little room: whole numbers, three digits of large ones.
+/** The same for places with little room: whole numbers, as optimizer/algebra/printing.py writes them.
  * @param {number | null | undefined} value */
 export function rounded(value) {
   if (value === null || value === undefined) return "–";
-  if (Math.abs(value) >= 1e7 && Number.isFinite(value)) return Number(value.toPrecision(3)).toExponential().replace("+", "");
+  if (Math.abs(value) >= 1e9 && Number.isFinite(value)) return significant(value, 3);
   return Math.abs(value) >= 10 && Number.isFinite(value) ? thousands(Math.round(value).toString()) : figure(value);
 }
 
@@ -45,13 +45,13 @@ function hundredths(value) {
   return middle ? ((below + Math.abs(below % 2)) / 100).toFixed(2) : value.toFixed(2);
 }
 
-/** Four digits, the middle between two going to the even one.
- * @param {number} value */
-function fourDigits(value) {
+/** So many digits, the middle between two going to the even one.
+ * @param {number} value @param {number} digits */
+function significant(value, digits) {
   const exact = value.toExponential(100);
-  const middle = /^-?\d\.\d\d[02468]50*e/.test(exact);
-  const [mantissa, exponent] = (middle ? exact.replace(/50*e/, "e") : value.toExponential(3)).split("e");
-  if (Number(exponent) >= -4 && Number(exponent) < 4) return String(Number(`${mantissa}e${exponent}`));
+  const middle = new RegExp(`^-?\\d\\.\\d{${digits - 2}}[02468]50*e`).test(exact);
+  const [mantissa, exponent] = (middle ? exact.replace(/50*e/, "e") : value.toExponential(digits - 1)).split("e");
+  if (Number(exponent) >= -4 && Number(exponent) < digits) return String(Number(`${mantissa}e${exponent}`));
   const sign = exponent.startsWith("-") ? "-" : "+";
   return `${Number(mantissa)}e${sign}${exponent.replace(/^[+-]/, "").padStart(2, "0")}`;
 }

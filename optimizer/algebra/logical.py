@@ -270,6 +270,10 @@ class Limit(LogicalOperator):
     arity: ClassVar[int | None] = 1
     flag: ClassVar[int] = LIMITED
 
+    def __post_init__(self) -> None:
+        if self.offset < 0 or (self.count or 0) < 0:
+            raise ValueError(f"a limit of {self.count} rows after {self.offset}: neither is negative")
+
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         below = inputs[0]
         if self.count is not None and self.count <= 1:

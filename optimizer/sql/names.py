@@ -37,14 +37,17 @@ _CALLS = {
 
 def output_name(node: Any, spelling: Callable[[str | None, str], str]) -> str:
     """The name of a SELECT item without alias; `spelling` knows how a column's own is written."""
-    node = bare(node)
-    if isinstance(node, exp.Column):
-        return spelling(node.table or None, node.name)
-    return "unnest" if isinstance(node, exp.Explode) else _text(node)
+    inner = bare(node)
+    if isinstance(inner, exp.Column):
+        return spelling(inner.table or None, inner.name)
+    return "unnest" if isinstance(inner, exp.Explode) else _text(node)  # with its parentheses, which say what is a parameter
 
 
 def _text(node: Any) -> str:
-    node = bare(node)
+    while isinstance(node, exp.Paren):
+        node = node.this
+        if isinstance(node, exp.Cast) and node.this.is_int:  # as `parameters.literal` writes one
+            node = node.this
     kind = type(node)
     match node:
         case exp.Column():

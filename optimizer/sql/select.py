@@ -150,7 +150,7 @@ class _Block:
                 self.unnest = self._split(below) if is_split(below) else self._series(below)
                 binder.unnested = (below, self.unnest.value)
             scalar = binder.bind(inner)
-            name = alias if alias is not None else output_name(inner, self.scope.spelling)
+            name = alias if alias is not None else output_name(node, self.scope.spelling)
             self.items.append(Item(name, scalar, alias, name if isinstance(inner, exp.Column) else alias))
             if alias is not None:
                 self.aliases[alias.lower()] = scalar  # of two items of one name the last is meant

@@ -8,8 +8,9 @@ from axe_playwright_python.sync_playwright import Axe
 
 from experiments.workloads.data import open_data
 from memo_viz.stepper import page as stepper
-from memo_viz.stepper.page import in_frame, stepper_page
+from memo_viz.stepper.page import bundle, in_frame, stepper_page
 from memo_viz.words import Names, sentence
+from optimizer.algebra.printing import number
 from optimizer.algebra.types import STRING
 from optimizer.catalog.table import Catalog, Table, TableColumn, TableStats
 from optimizer.trace.state import MemoState
@@ -194,6 +195,9 @@ def test_figures_are_those_of_python(show, q5_page):
     events = [{**shared, "seq": i, "local": value} for i, value in enumerate(values)]
     said = said_at_every_event(show(stepper_page(events)))
     assert said == [sentence(event, Names(MemoState(), {}), MemoState()) for event in events]
+    large = [value for value in values if value >= 10]
+    drawn = show(stepper_page(events)).evaluate(f"values => {{ {bundle('figures')} return values.map($figures.rounded) }}", large)
+    assert [each for each, value in zip(drawn, large, strict=True) if each != number(value)] == []
 
 
 def test_a_set_that_no_goal_asked_for(show, q5_page):

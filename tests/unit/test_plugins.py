@@ -400,6 +400,10 @@ ZERO = r"line \d+: (rule \w+ failed .*: )?ZeroDivisionError: division by zero$"
             KEEP.replace("None", "Tree(Filter((1,)), (bound,))"),
             "rule keep returned a tree that has 1 for a scalar\na tree has an op",
         ),
+        (
+            KEEP.replace("None", "Tree(Limit((), 0, -1), (bound,))"),
+            "line 10: rule keep failed in the pre-pass: ValueError: a limit of -1 rows after 0",
+        ),
         (KEEP.replace("None", "Tree(Limit((), 0, 1), (bound.op,))"), "rule keep returned a tree that cannot be read: Attr"),
         (peek("return inputs[0]", "return 1 / 0"), ZERO),
         (peek("return inputs[0]", "return ()"), "line 12: derive_props of peek returned an object of type tuple\nit returns Log"),

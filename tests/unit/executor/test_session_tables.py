@@ -2,6 +2,7 @@
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -167,6 +168,13 @@ def test_a_whole_number_is_no_position_in_order_by_and_group_by() -> None:
     assert session.sql("select count(*) n from t group by ?", values=[7]).table["n"].to_pylist() == [3]
 
 
+def test_a_parameter_in_a_heading_is_its_value() -> None:
+    session = Session({"t": {"a": [3, 1, 2]}})
+    sql = "select ?, a + ?, (?), sum(a) filter (a > ?), (cast(a as bigint)), ?::bigint from t group by a"
+    names = ["3", "(a + 4)", "-5", "sum(a) FILTER (WHERE (a > 1))", "CAST(a AS BIGINT)", "CAST(2 AS BIGINT)"]
+    assert session.sql(sql, values=[3, 4, -5, 1, 2]).table.column_names == names
+
+
 def test_a_prepared_query_is_planned_once_for_the_same_values(monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session({"t": {"a": [1, 2, 3]}})
     planned: list[str] = []
@@ -225,9 +233,27 @@ def test_a_parameter_without_values_is_refused() -> None:
         Session({"t": {"a": [1]}}).sql("select a from t where a = ?")
 
 
-def test_a_result_is_not_pickled_but_its_table() -> None:
-    with pytest.raises(TypeError, match="pickle its table"):
-        pickle.dumps(Session({"t": {"a": [1]}}).sql("select a from t"))
+def test_a_session_goes_to_another_process_by_its_data_and_settings(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a\n1\n2\n")
+    session = Session(tmp_path, {"pruning": "none"}, timeout=9, memory_limit="1MB")
+    for sent in (pickle.loads(pickle.dumps(session)), copy(session)):
+        assert (sent.settings, sent.limits) == (session.settings, session.limits)
+        assert sent.sql("select sum(a) s from t").table.to_pylist() == [{"s": 3}]
+    prepared = pickle.loads(pickle.dumps(session.prepare("select a from t where a > ?")))
+    assert prepared.sql([1]).table.to_pylist() == [{"a": 2}]
+
+
+def test_what_cannot_be_pickled_says_what_can() -> None:
+    session = Session({"t": {"a": [1]}})
+    of_file = Session("joingraph", program=())
+    for kept, message in (
+        (session, "a Session with tables of this process"),
+        (of_file, "a Session with a program or an engine of this process cannot be pickled: make one in each process"),
+        (session.optimize("select a from t"), "pickle its plan, or its sql and the Session"),
+        (session.sql("select a from t"), "pickle its table"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            pickle.dumps(kept)
 
 
 def test_an_explanation_keeps_the_tables_of_its_query() -> None:
