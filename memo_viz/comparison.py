@@ -129,7 +129,7 @@ def comparison_text(comparison: Comparison, width: int = 100) -> str:
         "\n".join(_fitted(*line, width) if isinstance(line, tuple) else shorten(clean(line), width) for line in part)
         for part in parts
     ]
-    return "\n\n".join([*shown, "\n".join(line for part in _parting_text(comparison) for line in wrap(clean(part), width, 6))])
+    return "\n\n".join([*shown, "\n".join("\n  ".join(wrap(clean(part), width - 2, 6)) for part in _parting_text(comparison))])
 
 
 def _fitted(text: str, figures: str, width: int) -> str:

@@ -191,8 +191,8 @@ def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
         room = max(20, width - len(prefix))
         if len(text) <= room:
             break
-        cut = text.rfind(" ", room // 2, room + 1)
-        cut = room if cut < 0 else cut
+        cut = text.rfind(" ", 0, room + 1)
+        cut = room if cut <= 0 else cut
         lines.append(prefix + text[:cut].rstrip())
         text, prefix = text[cut:].lstrip(), rest
     lines.append(prefix + text)

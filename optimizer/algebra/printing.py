@@ -62,3 +62,8 @@ def number(value: float) -> str:
     if abs(value) < 1e9:
         return f"{value:,.0f}"
     return f"{value:.3g}"
+
+
+def ratio(value: float) -> str:
+    """A factor or a percentage for people: three digits, whole from 1,000."""
+    return f"{value:.3g}" if abs(value) < 999.5 else number(value)

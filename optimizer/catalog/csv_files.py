@@ -15,6 +15,7 @@ import mmap
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -163,7 +164,7 @@ def _header(path: Path) -> list[str]:
         if (other := rival(",", names[0], first[0] if len(first) == 1 else None)) is not None:
             raise CatalogError(
                 f'{path} has one column, "{names[0][:60]}", but its fields seem to be separated by {other!r}\n'
-                f"planscope data import --option delimiter={name_of(other)} reads such files; "
+                f"planscope data import {quote(str(path))} --option delimiter={name_of(other)} -o DIR makes Parquet of it; "
                 "if it is one column, put its name in quotes"
             )
     return names

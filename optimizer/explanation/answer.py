@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from optimizer.algebra.plan import PlanNode, aliases_below
-from optimizer.algebra.printing import number
+from optimizer.algebra.printing import number, ratio
 from optimizer.errors import many
 from optimizer.explanation.reasons import Reason
 from optimizer.explanation.recost import show_set
@@ -84,7 +84,7 @@ class Answer(NamedTuple):
         if self.status == "absent" or self.cost is None:
             return f"{self.asked}: there is no such plan; the chosen one costs {number(self.chosen_cost)}"
         more = self.cost - self.chosen_cost
-        share = f" ({100 * more / self.chosen_cost:.3g} %)" if self.chosen_cost else ""
+        share = f" ({ratio(100 * more / self.chosen_cost)} %)" if self.chosen_cost else ""
         above = f"{number(more)}{share} above the chosen plan's {number(self.chosen_cost)}"
         return f"{self.asked}: exists, cost {number(self.cost)}, {above}"
 
@@ -106,9 +106,9 @@ class Answer(NamedTuple):
 def _text_of(change: RowChange | float) -> str:
     if not isinstance(change, RowChange):
         return f"no change of one row count by a factor below {number(change)}, up or down, was found that would make it win"
-    by = f"{'×' if change.after > change.before else '÷'} {change.factor:.3g}"
+    by = f"{'×' if change.after > change.before else '÷'} {ratio(change.factor)}"
     rows = f"{many(number(change.after), 'row')} rather than {number(change.before)} ({by})"
-    return f"no plan would cost less than it, {number(change.cost)}, if {show_set(change.aliases)} had {rows}"
+    return f"it would cost {number(change.cost)}, and no plan less, if {show_set(change.aliases)} had {rows}"
 
 
 def compared(asked: PlanNode, chosen: PlanNode) -> tuple[Operator, ...]:

@@ -108,7 +108,7 @@ def test_declared_types_are_used(tmp_path: Path) -> None:
     [
         ("a,b,c\n1,2,3\n4,5\n7,8,9\n", r"t\.csv, line 3 \(row 2\): 2 fields, but the first line names 3 columns"),
         ('a,b\n"1\n2",x\n3,4,5\n', r"t\.csv, line 4 \(row 2\): 3 fields, but the first line names 2 columns"),
-        ("a;b\n1;2\n", r"t\.csv has one column, \"a;b\", but its fields seem to be separated by ';'\n"),
+        ("a;b\n1;2\n", r"t\.csv has one column, \"a;b\", but its fields .* by ';'\nplanscope data import \S+t.csv --option "),
         ("a\tb;c\n1\t2,5;6\n", r"t\.csv has one column, .* separated by ';'\n"),
         ("a\n1\n2,3\n", r"t\.csv, line 3 \(row 2\): 2 fields, but the first line names 1 column"),
         ("", r"t\.csv is empty: a CSV file starts with a line of column names"),

@@ -115,6 +115,7 @@ def test_what_differs_is_said(searches: tuple[Events, Events]) -> None:
     for width in (40, 60, 100):
         text = comparison_text(found, width)
         assert max(map(len, text.splitlines())) <= width
+        assert all(line[0] in "-+ " for line in text.split("\nevents ")[1].splitlines()[1:])
         assert costs and all(any(line.endswith(cost) for line in text.splitlines()) for cost in costs)
     assert "ms" not in {*text.split()} and "disable = (none) | join_to_hash_join" in text
     value = json.loads(json.dumps(comparison_json(found), allow_nan=False))

@@ -63,6 +63,12 @@ def test_table_keeps_every_character_of_a_payload():
     assert partly.splitlines()[1].split()[-5:] == ["3", "33.3", "535", "1.5", "100"]
 
 
+def test_words_are_whole_where_a_line_has_room_for_them():
+    plan, columns = join_plan(("customer", "b", "a_name_of_some_characters"))
+    for width in range(52, 80):
+        assert "a_name_of_some_characters#2" in plan_table(plan, columns, width=width), width
+
+
 def test_json_has_the_fields_of_the_contract():
     plan, columns = join_plan()
     value = plan_json(plan, columns)
