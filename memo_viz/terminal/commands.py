@@ -199,7 +199,7 @@ class Stepper:
     def where(self, rest: str = "") -> str:
         """The event at the position."""
         event = self.replay.events[self.replay.position - 1]
-        total = f" of {len(self.replay.events):,}" if self.search is None or self.search.ended else ""
+        total = f" of {self.replay.events[-1]['seq']:,}" if self.search is None or self.search.ended else ""
         head = f"event {event['seq']:,}{total}  {clean(event['kind'])}"
         return "\n".join([head, *self._views().event(event), *self._ended()])
 
