@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from memo_viz.names import ColumnNames, column_labels
 from memo_viz.style import CHANGES, FAINT, INK, OTHER_TITLE, drawing, heading, stacked, tip
 from memo_viz.text import label_text, shorten, wrap
-from optimizer.errors import PlanscopeError
+from optimizer.errors import PlanscopeError, many
 from optimizer.trace.tree import FlatTree, depth_of
 
 SUBQUERIES = ("subqueries", "filters", "decorrelate")
@@ -116,7 +116,8 @@ def _cells(lines: Sequence[Line], columns: ColumnNames) -> list[str]:
         fill = CHANGES["gone" if line.sign == "−" else "new"][1] if line.sign else "white"
         ink = "#55616d" if line.below else INK
         text = shorten(columns(line.text), max(16, CHARACTERS - 2 * line.depth))
-        more = f'&#160;&#160; <FONT COLOR="{FAINT}">over {line.below} as before</FONT>' if line.below else ""
+        stays = f"over {many(line.below, 'operator')} as before"
+        more = f'&#160;&#160; <FONT COLOR="{FAINT}">{stays}</FONT>' if line.below else ""
         indent = "&#160;" * (4 * min(line.depth, 20))
         cells.append(
             f'<TD><B>{line.sign or " "}</B></TD><TD ALIGN="LEFT" BGCOLOR="{fill}" {tip(line.text)}>'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from memo_viz.comparison import cost_change
 from memo_viz.names import canonical_group, column_names, group_names
 from memo_viz.style import CHOSEN_ROW, FAINT, INK, LOGICAL_ROW, OTHER_TITLE, RULE, drawing, heading, tip
 from memo_viz.text import label_text, shorten
@@ -107,7 +108,7 @@ def _table(entries: list[Entry]) -> str:
     for entry in (e for e in entries if e in shown):
         fill = CHOSEN_ROW if entry.chosen else LOGICAL_ROW if entry.cost is not None else "white"
         ink = INK if entry.cost is not None else FAINT
-        more = "" if entry.cost is None or not entry.plain else f"{100 * (entry.cost / entry.plain - 1):+.0f} %"
+        more = cost_change(entry.plain, entry.cost)
         status, _ = STATUSES.get(entry.status, (entry.status, ""))
         texts = ["★" if entry.chosen else "", entry.group if entry.group != last else "", entry.traits, status,
                  "" if entry.cost is None else number(entry.cost), "" if entry.plain is None else number(entry.plain), more,

@@ -129,7 +129,7 @@ def dataset_folder(spec: str, progress: Progress | None = None) -> Path:
     if name in EXAMPLES:
         return generated_folder(name, argument, progress or _silent)
     folder = Path(spec).expanduser()
-    if not spec or (re.fullmatch(r"\w{2,}:[^/\\]*", spec) and not folder.exists()):
+    if not spec or (re.fullmatch(r"(\w{2,}:|(?i:tpch|tpcds|imdb))[^/\\]*", spec) and not folder.exists()):
         raise CatalogError(f'there is no dataset "{spec}"; built in: {", ".join(BUILT_IN)}; or name a folder with tables')
     return folder
 

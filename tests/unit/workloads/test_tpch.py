@@ -65,6 +65,7 @@ def test_scale_factors() -> None:
         ("tpcds:x", r'"x" is no scale factor: write tpcds:SF'),
         ("tpcds:0.001", r"tpcds is made from scale 0\.01 on"),
         ("tpcd:1", r'there is no dataset "tpcd:1"; built in: tpch:SF, tpcds:SF, .*; or name a folder with tables'),
+        ("tpch0.1", r'there is no dataset "tpch0.1"; built in: tpch:SF'),
         ("", r'there is no dataset ""'),
         ("no/such/folder", r"there is no folder no/such/folder; its path exists up to"),
     ],
