@@ -10,6 +10,9 @@ from experiments.documentation.blocks import Picture, parts
 
 def notebook(name: str, page: str) -> str:
     """The notebook of the lesson `name`, whose page is `page`, as the text of an .ipynb file."""
+    page = page.replace(
+        f"[This lesson as a notebook]({name}.ipynb)", f"[This lesson as a page, with what the code prints]({name}.md)"
+    )
     cells: list[dict[str, Any]] = []
     at = 0
     lines = page.split("\n")

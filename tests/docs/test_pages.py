@@ -67,6 +67,7 @@ def test_notebooks_have_the_code_of_their_lessons() -> None:
         page = [block.text.strip("\n") for block in blocks(lesson.read_text("utf-8")) if block.kind == "python"]
         cells = code_of(notebook(lesson.stem, lesson.read_text("utf-8")))
         assert [cell for cell in cells if not cell.startswith("!")] == page
+        assert f"]({lesson.name})" in (DOCS / "course" / f"{lesson.stem}.ipynb").read_text("utf-8")
 
 
 def test_every_rule_has_a_page_with_its_answers_and_cases() -> None:

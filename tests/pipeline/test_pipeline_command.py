@@ -185,7 +185,7 @@ def test_stages_are_skipped_when_done_and_made_again_when_damaged(
     assert main(arguments) == 0
     second = capsys.readouterr()
     assert second.out.count("(there already)") == 2
-    assert second.err.count("there already, nothing to do") == 2
+    assert second.err.count("there already, nothing to do") == 2 and f"results are in {out}" in second.err
 
     assert main(["pipeline", "status", str(out)]) == 0
     told = capsys.readouterr().out

@@ -47,3 +47,4 @@ def command(
     done = run_pipeline(pipeline, out, start, said, stage, resume)
     for name, outcome in done.items():
         click.echo(f"{name}: {outcome.text}{'' if outcome.made else ' (there already)'}")
+    said(f"results are in {out}")
