@@ -134,7 +134,7 @@ def search_text(search: Mapping[str, Any], ms: Mapping[str, float], cost: float,
         f"{many(search['costed'], 'alternative')} costed; pruned: {pruned}",
         f"cost {number(cost)}, {proof}",
         *([] if search.get("prepass_converged", True) else ["the pre-pass did not reach its fixpoint; --stage prepass says why"]),
-        f"{sum(ms.values()):.1f} ms = " + " + ".join(f"{name} {value:.1f}" for name, value in ms.items() if value),
+        f"{sum(ms.values()):.1f} ms = " + " + ".join(f"{name} {value:.1f}" for name, value in ms.items() if value >= 0.05),
     ]
     return _under("search", parts, width)
 
@@ -145,13 +145,14 @@ def rules_text(stages: Mapping[str, Mapping[str, int]], width: int = 100) -> str
     for stage, counts in stages.items():
         rules = sorted(counts.items(), key=lambda item: -item[1])
         if rules:
-            parts.append(f"{stage}: " + ", ".join(rule if count == 1 else f"{rule} ×{count:,}" for rule, count in rules))
+            parts.append(f"{stage}: " + ", ".join(rule if count == 1 else f"{rule}\xa0×{count:,}" for rule, count in rules))
     return _under("rules", map(clean, parts), width)
 
 
 def _under(head: str, parts: Iterable[str], width: int) -> str:
-    """The parts, a line each or more, beside a head that stands before the first."""
-    return "\n".join(line for i, part in enumerate(parts) for line in _wrapped(part, f"{'' if i else head:<8}", " " * 10, width))
+    """The parts, a line each or more, beside a head that stands before the first; not broken at no-break blanks."""
+    lines = (line for i, part in enumerate(parts) for line in _wrapped(part, f"{'' if i else head:<8}", " " * 10, width))
+    return "\n".join(lines).replace("\xa0", " ")
 
 
 def _total_ms(actual: Actuals | None) -> float:

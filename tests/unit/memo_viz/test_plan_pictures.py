@@ -87,7 +87,7 @@ def test_search_text():
         "groups": 3, "mexprs_logical": 4, "mexprs_physical": 5, "tasks": 6, "rules_fired": {"a": 3, "b": 4}, "costed": 8,
         "pruned": {"upper": 2, "lower": 0}, "joins_enumerated": 1, "proven": True,
     }  # fmt: skip
-    text = search_text(search, {"parse": 1.0, "search": 2.0}, 12.0)
+    text = search_text(search, {"parse": 1.0, "bind": 0.01, "search": 2.0}, 12.0)
     assert "2 by upper" in text and "lower" not in text and "3.0 ms = parse 1.0 + search 2.0" in text
     assert "not proven" in search_text({**search, "proven": False}, {}, 1.0)
     dominated = search_text({**search, "pruned": {"upper": 2, "dominated": 3}}, {}, 1.0)
@@ -100,6 +100,9 @@ def test_search_text():
 def test_rules_text():
     text = rules_text({"bind": {}, "prepass": {"a": 1, "b": 2}, "search": {"join_to_hash_join": 1200}}, 40)
     assert text == "rules   prepass: b ×2, a\n        search: join_to_hash_join ×1,200"
+    counts = {f"rule_{i}": 10 for i in range(20)}
+    lines = [line for width in range(30, 60) for line in rules_text({"search": counts}, width).splitlines()]
+    assert all(line.removesuffix(",").endswith(" ×10") for line in lines)
     assert rules_text({"search": {}}) == ""
     assert "\x1b" not in rules_text({"search": {"\x1b[31m": 1}})
 
