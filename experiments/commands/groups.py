@@ -22,6 +22,11 @@ class Group(click.Group):
             raise click.UsageError(f'there is no command "{" ".join([*above, args[0]])}"; {hint}', ctx)
         return super().resolve_command(ctx, args)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(1000)) for name, command in commands if command is not None])
+
 
 class CommandGroup(Group):
     """Commands by name, each as `command` in the module `package`.NAME (`import` in import_, `what-if` in what_if); `parts`: one

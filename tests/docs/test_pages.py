@@ -112,6 +112,7 @@ def test_what_sql_is_taken_and_what_is_not() -> None:
 def test_help_fits_a_terminal_of_80_columns() -> None:
     wide = [line for line in references()["reference/commands.md"].splitlines() if len(line) > 80]
     assert not wide
+    assert not [line for line in references()["reference/commands.md"].splitlines() if re.match(r"  \w.*\.\.\.$", line)], "cut"
 
 
 def test_commands_named_in_the_text_exist() -> None:
