@@ -93,6 +93,7 @@ export class Help {
 
   open() {
     this.element.showModal();
+    this.element.scrollTop = 0; // where the button is that has the focus, in a small window, is the end
   }
 
   close() {

@@ -70,6 +70,14 @@ def test_all_buttons_are_in_a_window_as_narrow_as_a_phone(show, q5_page):
     assert max(page.evaluate(right)) <= 400
     widths = page.evaluate("['.search input', '.time-box', '.top h1'].map(each => document.querySelector(each).clientWidth)")
     assert widths[0] > 300 and widths[1] > 250 and widths[2] >= 100
+    page.keyboard.press("/")
+    page.keyboard.type("lineitem")
+    assert page.locator(".found").bounding_box()["x"] >= 0
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    assert page.evaluate("document.querySelector('.help').scrollTop") == 0, "help begins with its title"
+    assert page.locator(".help td").first.bounding_box()["width"] > 200
 
 
 @pytest.mark.parametrize("width", [600, 800, 1400])
