@@ -83,7 +83,11 @@ def _second(first: Inputs, options: tuple[str, ...]) -> Inputs:
         raise click.UsageError("a query is compared under two settings, a trace file with another trace file")
     if options and not options[0].startswith("-"):
         raise click.UsageError(f"{options[0]}: one query is compared under two settings; what stands after -- are options")
-    second = _other_side.main([first.sql, *options], standalone_mode=False)
+    try:
+        second = _other_side.main([first.sql, *options], standalone_mode=False)
+    except click.NoSuchOption as error:
+        where = "after -- stand settings of the second search, before it -o and --format"
+        raise click.UsageError(f"{error.format_message()}\n{where}") from None
     assert isinstance(second, Inputs)
     second = replace(second, data=second.data or first.data, quiet=second.quiet or first.quiet)
     if second == first:

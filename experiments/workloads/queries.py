@@ -64,6 +64,8 @@ def resolve_sql(text: str) -> str:
         sql = _built_in(text)
     elif os.path.isfile(text):
         raise _no_sql(text)
+    elif re.fullmatch(r"[\w./-]+\.[A-Za-z]\w*", text):
+        sql = _read_file(Path(text))  # slow.sq, one word with an ending: there is no such file either
     elif re.fullmatch(r"(?!(select|with|values|from)$)[A-Za-z_][\w-]*", text, re.IGNORECASE):
         sql = _built_in(text)  # one word is no SQL: say what there is
     else:  # an argument of a command; what the locale does not know of it are surrogates

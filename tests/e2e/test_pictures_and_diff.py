@@ -143,7 +143,10 @@ def test_diff_of_two_datasets_names_them(planscope, shop, tmp_path, monkeypatch)
     [
         (("select 1 as x",), "both sides are the same"),
         (("select 1 as x", "--", "--set", "pruning=sideways"), "pruning"),
-        (("select 1 as x", "--", "--nosuch"), "no such option"),
+        (
+            ("select 1 as x", "--", "--format", "json"),
+            "'--format'. after -- stand settings of the second search, before it -o",
+        ),
         (("a.jsonl",), "two trace files are compared"),
         (("select 1 as x", "select 2 as x"), "one query is compared under two settings"),
         (("tpch/q5",), "did you mean tpch/q05?"),

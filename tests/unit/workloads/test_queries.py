@@ -89,6 +89,7 @@ def test_tpcds_queries_need_the_extension(monkeypatch: pytest.MonkeyPatch) -> No
         ("", "there is no SQL to run"),
         ("  \n", "there is no SQL to run"),
         ("@no-such-file.sql", "there is no file no-such-file.sql"),
+        ("no-such-file.sq", "there is no file no-such-file.sq"),
         ("@tests", "tests is a folder, not a file of SQL"),
     ],
 )
