@@ -613,7 +613,7 @@ class OddSort(Sort):
 def test_what_a_plug_in_gives_may_be_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path))
     odd = KEEP.replace(
-        "return None", "return [Tree(Limit((SortKey(bound.columns.bit_length() - 1),), 0, -3), (bound,))]"
+        "return None", "return [Tree(Limit((SortKey(bound.columns.bit_length() - 1),), 0, 1 << 2000), (bound,))]"
     ).replace("RewriteRule", "TransformationRule")
     file = written(tmp_path, odd)
     assert main(["explain", "chain/3", "--plugin", file]) == 1
