@@ -208,7 +208,7 @@ def _next(data: str) -> None:
     _step("Try next")
     planscope = _program()
     commands = (
-        (f"trace {QUERY} -d {data} -o q05.html", "a page that steps through the search"),
+        (f"trace {QUERY} -d {data} -o q05.html", "the search, step by step"),
         (f"run tpch/q03 -d {data}", "another query"),
         (f'run "select count(*) from orders" -d {data}', "one of your own"),
         (f"explain {QUERY} -d {data} --analyze", "estimates beside the truth"),
