@@ -15,7 +15,7 @@ from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.nulls import is_not_null, null_rejected
 from optimizer.algebra.props import Dependency, LogicalProps, merge_equivalences, minimal_keys
-from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
+from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate, Scalar
 
 
 def key_dependencies(keys: Iterable[ColumnSet], columns: ColumnSet) -> list[Dependency]:
@@ -49,10 +49,13 @@ def _side_by_side(
         constants |= each.constants
         classes += each.equivalences
     merged, computed = len(classes) if len(inputs) == 1 else -1, list[Dependency]()
-    for equal, constant, dependency, rejected in map(_told, predicate):
+    alike = dict[Scalar, ColumnSet]()  # columns that are one literal
+    for equal, constant, dependency, rejected, value in map(_told, predicate):
         constants |= constant
         not_null |= rejected & columns
-        if equal:
+        if value is not None:
+            equal = alike[value] = constant | alike.get(value, 0)
+        if equal & equal - 1:
             classes.append(equal)
         if dependency is not None:
             computed.append(dependency)
@@ -65,21 +68,22 @@ def _side_by_side(
 
 
 @lru_cache(maxsize=16384)
-def _told(conjunct: Scalar) -> tuple[ColumnSet, ColumnSet, Dependency | None, ColumnSet]:
-    """Columns that a conjunct says are equal, those that have one value where it is TRUE, what determines a column there, and
-    those that are not NULL there."""
-    constant, dependency, rejected = 0, None, null_rejected((conjunct,))
+def _told(conjunct: Scalar) -> tuple[ColumnSet, ColumnSet, Dependency | None, ColumnSet, Literal | None]:
+    """Columns that a conjunct says are equal, those that have one value where it is TRUE, what determines a column there, those
+    that are not NULL there, and the value, where it is a literal."""
+    constant, dependency, rejected, value = 0, None, null_rejected((conjunct,)), None
     if isinstance(conjunct, Call) and conjunct.function in ("=", "is_not_distinct_from"):
         for a, b in (conjunct.args, conjunct.args[::-1]):
             if not isinstance(a, ColumnRef):
                 continue
             if isinstance(b, ColumnRef):
-                return a.columns | b.columns, 0, None, rejected
+                return a.columns | b.columns, 0, None, rejected, None
             if not b.columns:
                 constant = 0 if b.volatile else a.columns
+                value = b if isinstance(b, Literal) and b.value is not None else None
             elif is_congruent(b):
                 dependency = Dependency(b.columns, a.columns)
-    return 0, constant, dependency, rejected
+    return 0, constant, dependency, rejected, value
 
 
 def projected_props(below: LogicalProps, values: Mapping[ColumnId, Scalar]) -> LogicalProps:

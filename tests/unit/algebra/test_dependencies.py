@@ -116,6 +116,19 @@ def test_a_semi_join_keeps_what_holds_of_the_pairs_that_match() -> None:
     assert not anti.constants and not anti.equivalences
 
 
+def test_columns_that_equal_one_literal_are_equal() -> None:
+    """Not those that equal NULL, which no row does, or literals of two types."""
+    seven, eight, none = (Literal(value, I64) for value in (7, 8, None))
+    for values, classes in (
+        ((seven, seven, seven), (0b111,)),
+        ((seven, eight, seven), (0b101,)),
+        ((none, none, seven), ()),
+        ((seven, Literal(7, pa.int32()), eight), ()),
+    ):
+        tests = tuple(Call("=", (ref(i, value.type), value), pa.bool_()) for i, value in enumerate(values))
+        assert Filter(tests).derive_props([scan(0)]).equivalences == classes
+
+
 def test_semi_and_anti_joins_keep_the_left_side() -> None:
     for kind in (JoinKind.SEMI, JoinKind.ANTI):
         assert determines(joined(kind, equal(1, 5)), 0) == {0, 1, 2}
