@@ -44,7 +44,7 @@ def bound(sql: str, catalog: Catalog, ms: dict[str, float] | None = None) -> Bou
 
 def _copy(columns: Columns) -> Columns:
     made = copy(columns)
-    for name in ("_all", "types", "_derived"):
+    for name in Columns.__slots__:
         setattr(made, name, copy(getattr(columns, name)))
     return made
 
