@@ -10,7 +10,7 @@ and OR, which are TRUE by the TRUE of their operands alone, and through NOT wher
 
 Kinds   the predicates of filters, scans, and joins of every kind but mark joins, whose mark shows UNKNOWN
 NULLs   as said; wrong anywhere else, so no other rule does any of it
-Guards  what is left out is plain; a CASE becomes AND and OR only if nothing in it raises
+Guards  what is left out is plain; a CASE becomes AND and OR only if nothing in it raises, and of few branches
 """
 
 from __future__ import annotations
