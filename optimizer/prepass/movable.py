@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 
 from optimizer.algebra.building import filtered, tree_of
 from optimizer.algebra.columns import ColumnId, ColumnSet
@@ -11,9 +12,11 @@ from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.logical import Filter
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalar_trees import as_outer, walk
+from optimizer.algebra.scalar_trees import as_outer, substitute, walk
 from optimizer.algebra.scalars import ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Tree
+
+MOST_PARTS = 200
 
 
 def over(predicate: Predicate, columns: ColumnSet, not_null: ColumnSet | None = None) -> tuple[Predicate, Predicate]:
@@ -52,8 +55,15 @@ def congruent_over(columns: ColumnSet) -> Callable[[Scalar], Scalar | None]:
 
 def repeats(readers: Iterable[Scalar], values: Mapping[ColumnId, Scalar]) -> bool:
     """Whether something is computed more than once where `values` take the places of columns in `readers`."""
-    uses = Counter(s.id for reader in readers for s in walk(reader) if isinstance(s, ColumnRef))
+    uses = Counter(s.id for reader in readers for s in walk(reader) if isinstance(s, ColumnRef) and s.id in values)
     return any(times > 1 and not isinstance(values[id], ColumnRef | Literal) for id, times in uses.items())
+
+
+def over_items(conjunct: Scalar, values: dict[ColumnId, Scalar]) -> Scalar | None:
+    """The conjunct below a projection, whose items are `values`. None where it would repeat computed ones and have more than
+    MOST_PARTS parts: each of many projections above each other might double it."""
+    said = substitute(conjunct, values)
+    return None if repeats((conjunct,), values) and any(islice(walk(said), MOST_PARTS, None)) else said
 
 
 def for_row(predicate: Predicate, columns: ColumnSet) -> Predicate:

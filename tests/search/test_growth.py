@@ -7,6 +7,15 @@ import pytest
 
 from executor.session import Session
 
+
+def nested(n: int) -> str:
+    """Projections above each other, each of which reads a column of the one below three times."""
+    query = "select n_nationkey a, n_regionkey b from nation"
+    for i in range(n):
+        query = f"select case when a > {i} and b < a + {i} then a + {i} else b end a, b from ({query}) t{i}"
+    return query
+
+
 BRANCHES = [f"when n_nationkey = {i} then '{'xyz'[i % 3]}'" for i in range(800)]
 SHAPES: dict[str, tuple[Callable[[int], str], int, float]] = {
     "branches of a union": (lambda n: " union all ".join(f"select n_nationkey + {i} k from nation" for i in range(n)), 100, 2.5),
@@ -14,6 +23,7 @@ SHAPES: dict[str, tuple[Callable[[int], str], int, float]] = {
     "scalar subqueries": (
         lambda n: f"select {', '.join(f'(select max(n_nationkey) + {i} from nation)' for i in range(n))} from nation", 20, 3.0,
     ),
+    "projections": (lambda n: f"select 1 from region left join ({nested(n)}) z on r_regionkey = a where a > 7", 6, 2.5),
     "branches of a CASE": (lambda n: f"select 1 from nation where case {' '.join(BRANCHES[:n])} end = 'x'", 400, 2.5),
     "joins of a table with itself": (
         lambda n: f"select 1 from {', '.join(f'nation n{i}' for i in range(n))} where "

@@ -26,9 +26,9 @@ from optimizer.algebra.logical import Aggregate, Filter, Limit, LogicalOperator,
 from optimizer.algebra.logical_joins import AnyJoin, Apply, Join, MarkJoin, SingleJoin
 from optimizer.algebra.null_rejection import rejects_nulls
 from optimizer.algebra.rebuild import map_down
-from optimizer.algebra.scalar_trees import substitute
 from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
+from optimizer.prepass.movable import over_items
 from optimizer.rules.interface import RuleContext, node, rewrite
 
 _KIND = {(True, True): JoinKind.FULL, (True, False): JoinKind.LEFT, (False, True): JoinKind.RIGHT, (False, False): JoinKind.INNER}
@@ -71,7 +71,7 @@ def _carried(tree: Tree, known: Predicate) -> tuple[LogicalOperator, list[Predic
             return op, [known]
         case Project(items):
             values: dict[int, Scalar] = {item.id: item.value for item in items}
-            return op, [tuple(substitute(s, values) for s in known)]
+            return op, [tuple(said for s in known if (said := over_items(s, values)) is not None)]
         case Aggregate(keys) if keys:
             return op, [known]
         case Join(kind, on):
