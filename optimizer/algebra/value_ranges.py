@@ -29,6 +29,7 @@ from optimizer.algebra.scalars import (
     Cast,
     ColumnRef,
     Literal,
+    OuterRef,
     SafeCall,
     SafeCast,
     Scalar,
@@ -97,7 +98,7 @@ class Ranges:
 
     def _of(self, scalar: Scalar) -> Range | None:
         match scalar:
-            case ColumnRef(id=id):
+            case ColumnRef(id=id) | OuterRef(id=id):
                 return self.columns(id) or _of_type(scalar.type)
             case Literal(value=value):
                 return None if value is None or not _has_range(scalar.type) else Range(value, value)

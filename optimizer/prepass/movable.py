@@ -16,7 +16,7 @@ from optimizer.algebra.scalar_trees import as_outer, substitute, walk
 from optimizer.algebra.scalars import ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Tree
 
-MOST_PARTS = 200
+MOST_OPERATIONS = 100  # of a predicate that a rule makes longer
 
 
 def over(predicate: Predicate, columns: ColumnSet, not_null: ColumnSet | None = None) -> tuple[Predicate, Predicate]:
@@ -60,10 +60,16 @@ def repeats(readers: Iterable[Scalar], values: Mapping[ColumnId, Scalar]) -> boo
 
 
 def over_items(conjunct: Scalar, values: dict[ColumnId, Scalar]) -> Scalar | None:
-    """The conjunct below a projection, whose items are `values`. None where it would repeat computed ones and have more than
-    MOST_PARTS parts: each of many projections above each other might double it."""
+    """The conjunct below a projection, whose items are `values`. None where it would repeat computed ones and be long:
+    each of many projections above each other might double it."""
     said = substitute(conjunct, values)
-    return None if repeats((conjunct,), values) and any(islice(walk(said), MOST_PARTS, None)) else said
+    return None if repeats((conjunct,), values) and is_long((said,)) else said
+
+
+def is_long(scalars: Iterable[Scalar]) -> bool:
+    """Whether scalars have more than MOST_OPERATIONS operations together."""
+    operations = (part for scalar in scalars for part in walk(scalar) if part.children)
+    return any(islice(operations, MOST_OPERATIONS, None))
 
 
 def for_row(predicate: Predicate, columns: ColumnSet) -> Predicate:

@@ -7,7 +7,8 @@ A row that no reader keeps need not be computed. The filters stay where they are
 Kinds   any; a reader's filter is of its own rows, below whatever join it stands in
 NULLs   safe: a filter keeps a row for which it is TRUE, and then p ∨ q is TRUE
 Rows    what each reader keeps is the same bag
-Guards  every reader has a filter; of it counts what reads columns of the spool only, is not volatile and cannot raise
+Guards  every reader has a filter; of it counts what reads columns of the spool only, is not volatile and cannot raise. Not where
+        several are long together: each of many spools above each other might double them
 Source  El-Helw, Raghavan, Soliman et al., Optimization of Common Table Expressions in MPP Database Systems, VLDB 2015
 """
 
@@ -21,8 +22,7 @@ from optimizer.algebra.rebuild import renamed_scalar
 from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.algebra.spools import CteReference
 from optimizer.algebra.trees import Tree, postorder
-
-MOST = 16  # different filters of one spool
+from optimizer.prepass.movable import is_long
 
 
 class Readers:
@@ -57,7 +57,7 @@ class Readers:
     def filter(self, spool: int) -> Predicate:
         """TRUE for every row of a spool that some reader keeps, in the spool's columns; empty where all rows are read."""
         different = list(self._filters.get(spool, ()))
-        if spool in self._whole or not 0 < len(different) <= MOST:
+        if spool in self._whole or not different or (len(different) > 1 and is_long(different)):
             return ()
         return conjunction([junction("or", different)])
 

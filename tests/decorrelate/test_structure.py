@@ -103,6 +103,16 @@ def test_subqueries_beside_one_another_grow_linearly(outer: str, chain: Catalog)
     assert len({b - a for a, b in pairwise(sizes)}) == 1, f"operators by subqueries: {sizes}"
 
 
+def test_conditions_beside_one_another_grow_linearly_where_bounds_exclude_an_overflow(chain: Catalog) -> None:
+    """Their bindings may be more than those of their left inputs, in each of which stand all conditions before."""
+    sizes = []
+    for count in range(1, 6):
+        conditions = [f"a >= (select min(b) from t1 where t1.a <> t0.a + {n})" for n in range(count)]
+        query = Optimizer(chain).optimize(f"select a from t0 where {' and '.join(conditions)}")
+        sizes.append(len(operators(next(stage.tree for stage in query.stages if stage.name == "decorrelate"))))
+    assert len({b - a for a, b in pairwise(sizes)}) == 1, f"operators by conditions: {sizes}"
+
+
 def test_domains_hold_reachable_bindings_only(chain: Catalog) -> None:
     """Each of the 300 rows of t0 meets one row of t1; their product has 90,000 bindings, of which 300 can be reached."""
     sql = (

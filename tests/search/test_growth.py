@@ -24,6 +24,11 @@ SHAPES: dict[str, tuple[Callable[[int], str], int, float]] = {
         lambda n: f"select {', '.join(f'(select max(n_nationkey) + {i} from nation)' for i in range(n))} from nation", 20, 3.0,
     ),
     "projections": (lambda n: f"select 1 from region left join ({nested(n)}) z on r_regionkey = a where a > 7", 6, 2.5),
+    "spools": (
+        lambda n: "with t0 as (select n_nationkey a, n_regionkey b from nation)"
+        + "".join(f", t{i + 1} as (select a, b from t{i} union all select b, a from t{i} where a > 3)" for i in range(n))
+        + f" select count(*) from t{n} where a = 7", 8, 2.5,
+    ),
     "branches of a CASE": (lambda n: f"select 1 from nation where case {' '.join(BRANCHES[:n])} end = 'x'", 400, 2.5),
     "joins of a table with itself": (
         lambda n: f"select 1 from {', '.join(f'nation n{i}' for i in range(n))} where "

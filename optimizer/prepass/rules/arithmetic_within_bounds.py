@@ -8,15 +8,20 @@ wait for each other: `a.day + 1 = b.day AND b.day + 1 = c.day` would begin with 
 
 NULLs   exact: the operation is the same, and NULL where it was
 Bounds  of stored columns the least and greatest value that footers and analyses tell, which no value is outside of; of computed
-        ones what follows from those (value_ranges.py)
+        ones what follows from those (value_ranges.py); of columns that an Apply's right input reads of its left one, theirs
 Guards  arithmetic of exact numbers, dates and timestamps, casts between exact numbers. Where files are changed behind the
         statistics the worst is an error
 """
 
 from __future__ import annotations
 
+from functools import partial
+
+from optimizer.algebra.flags import APPLY
 from optimizer.algebra.logical import LogicalOperator, Scan
-from optimizer.algebra.trees import Tree
+from optimizer.algebra.logical_joins import Apply
+from optimizer.algebra.rebuild import map_tree
+from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.value_ranges import Ranges
 from optimizer.prepass.column_ranges import ColumnRanges
 from optimizer.prepass.openings import OVERFLOW, openings
@@ -24,9 +29,19 @@ from optimizer.prepass.scalar_rewrite import changed
 from optimizer.rules.interface import RuleContext, node, rewrite
 
 
-@rewrite(node(LogicalOperator), openings=OVERFLOW)
+@rewrite(node(LogicalOperator), openings=OVERFLOW | APPLY)
 def arithmetic_within_bounds(bound: Tree, context: RuleContext) -> Tree | None:
-    if not any(openings(scalar) & OVERFLOW for scalar in bound.op.scalars()):
-        return None
-    ranges = Ranges(ColumnRanges((bound,) if isinstance(bound.op, Scan) else bound.inputs, context))
-    return changed(bound, lambda scalar: ranges.safe(scalar) if openings(scalar) & OVERFLOW else scalar)
+    after = _within(context, (), bound)
+    match bound:
+        case Tree(Apply(), (left, Tree() as right)) if right.outer & left.columns:
+            after = after.with_inputs((left, map_tree(right, partial(_within, context, (left,)))))
+    return None if after is bound else after
+
+
+def _within(context: RuleContext, outer: tuple[Node, ...], tree: Tree) -> Tree:
+    """The tree with the scalars of its operator over the bounds of its inputs and of `outer`."""
+    if not any(openings(scalar) & OVERFLOW for scalar in tree.op.scalars()):
+        return tree
+    below = (tree,) if isinstance(tree.op, Scan) else tree.inputs
+    ranges = Ranges(ColumnRanges((*below, *outer), context))
+    return changed(tree, lambda scalar: ranges.safe(scalar) if openings(scalar) & OVERFLOW else scalar) or tree
