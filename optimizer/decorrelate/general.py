@@ -39,7 +39,7 @@ from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import replace_outer
 from optimizer.algebra.scalar_trees import as_outer, bound_to
 from optimizer.algebra.scalars import Case, ColumnRef, OuterRef, Predicate, Scalar
-from optimizer.algebra.trees import Tree
+from optimizer.algebra.trees import Tree, postorder
 from optimizer.decorrelate.applies import replace_applies
 from optimizer.decorrelate.correlation import named, one_form
 from optimizer.decorrelate.empty_sets import apart
@@ -64,11 +64,15 @@ from optimizer.prepass.report import Firing
 Repr = dict[ColumnId, ColumnId]  # outer column -> the local column that holds its value
 
 
+MOST_COPIED = 1_000  # operators of left inputs that exact domains copy, each of which may hold such copies itself
+
+
 class General:
     """Unnests a tree. `substitute`: leave the domain out where inner columns equal all outer ones (the cover)."""
 
     def __init__(self, columns: Columns, substitute: bool = True) -> None:
         self.columns, self.substitute = columns, substitute
+        self.copied = 0
         self.steps: list[Firing] = []
 
     def decorrelate(self, root: Tree) -> Tree:
@@ -120,7 +124,11 @@ class General:
             if left.volatile:
                 raise Stays("its left input is volatile, so it cannot be evaluated twice for a domain")
             marks.append(needed)
-            return domain(source, needed, self.columns, exact)
+            bound = domain(source, needed, self.columns, exact)
+            self.copied += exact and sum(1 for _ in postorder(bound[0]))
+            if self.copied > MOST_COPIED:
+                raise Stays("it may raise an error, and its left input, to be copied whole, is large by such copies")
+            return bound
 
         state = Unnesting(free, bindings, self.substitute and not exact)
         if not one_form(right, free, self.columns):

@@ -24,6 +24,12 @@ SHAPES: dict[str, tuple[Callable[[int], str], int, float]] = {
         lambda n: f"select {', '.join(f'(select max(n_nationkey) + {i} from nation)' for i in range(n))} from nation", 20, 3.0,
     ),
     "projections": (lambda n: f"select 1 from region left join ({nested(n)}) z on r_regionkey = a where a > 7", 6, 2.5),
+    "conditions that may raise": (
+        lambda n: "select 1 from nation where " + " and ".join(
+            f"n_nationkey > (select min(r_regionkey) from region where r_regionkey + {i} <> cast(n_name as integer))"
+            for i in range(n)
+        ), 8, 2.5,
+    ),
     "spools": (
         lambda n: "with t0 as (select n_nationkey a, n_regionkey b from nation)"
         + "".join(f", t{i + 1} as (select a, b from t{i} union all select b, a from t{i} where a > 3)" for i in range(n))
