@@ -63,7 +63,6 @@ from optimizer.prepass.report import Firing
 
 Repr = dict[ColumnId, ColumnId]  # outer column -> the local column that holds its value
 
-
 MOST_COPIED = 1_000  # operators of left inputs that exact domains copy, each of which may hold such copies itself
 
 
@@ -125,7 +124,7 @@ class General:
                 raise Stays("its left input is volatile, so it cannot be evaluated twice for a domain")
             marks.append(needed)
             bound = domain(source, needed, self.columns, exact)
-            self.copied += exact and sum(1 for _ in postorder(bound[0]))
+            self.copied += len(list(postorder(bound[0]))) if exact else 0
             if self.copied > MOST_COPIED:
                 raise Stays("it may raise an error, and its left input, to be copied whole, is large by such copies")
             return bound
