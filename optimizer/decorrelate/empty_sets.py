@@ -13,11 +13,11 @@ from optimizer.algebra.building import passed_all, passed_as
 from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingKey, GroupingSets, Project, ProjectItem, SetOp
+from optimizer.algebra.predicates import compare
 from optimizer.algebra.rebuild import copy_tree, renamed_scalar
 from optimizer.algebra.scalars import AggregateCall, Case, ColumnRef, Literal
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64
-from optimizer.decorrelate.state import same
 
 Part = tuple[Tree, tuple[ColumnId, ...]]  # a branch of the union, and which of its columns are those of `out`
 
@@ -45,7 +45,7 @@ def _together(op: GroupingSets, sets: list[int], below: Tree, out: list[ColumnId
     if sets != list(range(len(sets))):  # the positions of the sets, as they were
         number = columns.new("number", INT64, False).id
         position = ColumnRef(fresh[op.number], INT64)
-        branches = tuple((same(position, Literal(k, INT64), True), Literal(i, INT64)) for k, i in enumerate(sets))
+        branches = tuple((compare("=", position, Literal(k, INT64)), Literal(i, INT64)) for k, i in enumerate(sets))
         item = ProjectItem(number, Case(branches, position, INT64))
         grouped = Tree(Project((*passed_all(grouped, columns), item)), (grouped,))
         fresh[op.number] = number

@@ -18,12 +18,11 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Limit, Project, ProjectItem
 from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin, join_of_kind
 from optimizer.algebra.nulls import is_not_null
-from optimizer.algebra.predicates import conjunction, predicate_columns
+from optimizer.algebra.predicates import compare, conjunction, predicate_columns
 from optimizer.algebra.scalar_trees import bound_to, substitute
 from optimizer.algebra.scalars import BOOL, TRUE, Call, Case, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.one_row import is_true
-from optimizer.decorrelate.state import same
 
 
 class Pulled(NamedTuple):
@@ -158,7 +157,7 @@ def as_join(kind: JoinKind, predicate: Predicate, left: Tree, pulled: Pulled) ->
             continue
         if guarded:
             guards.append(Call("is_not_null", sides[:1], BOOL))
-        certain.append(same(*sides, plain=False))
+        certain.append(compare("is_not_distinct_from", *sides))
     return conjunction([*own, *certain]), filtered(conjunction(guards), right)
 
 

@@ -9,7 +9,7 @@ from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
 from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import AggregateItem, WindowItem
-from optimizer.algebra.predicates import conjunction
+from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.scalar_trees import rewrite
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, OuterRef, Predicate, Scalar
 from optimizer.algebra.trees import Tree
@@ -102,15 +102,8 @@ def meet(left: Tree, on_left: Held, right: Tree, on_right: Held, mark: bool, col
             here, there = left.props.not_null >> other & 1, right.props.not_null >> local & 1
             plain = bool(here and there) if mark else bool(here or there)
             type = columns[local].type
-            found.append(same(ColumnRef(other, type), ColumnRef(local, type), plain))
+            found.append(compare("=" if plain else "is_not_distinct_from", ColumnRef(other, type), ColumnRef(local, type)))
     return found
-
-
-def same(a: Scalar, b: Scalar, plain: bool) -> Scalar:
-    """a IS NOT DISTINCT FROM b, in canonical order; `plain`: as a = b, where one of them is never NULL."""
-    if b.text < a.text:
-        a, b = b, a
-    return Call("=" if plain else "is_not_distinct_from", (a, b), BOOL)
 
 
 def localized_predicate(predicate: Predicate, repr: Mapping[ColumnId, ColumnId], mark: bool = False) -> Predicate:

@@ -66,6 +66,7 @@ from optimizer.prepass.rules.project_pull_join import project_pull_join
 from optimizer.prepass.rules.project_push_union import project_push_union
 from optimizer.prepass.rules.project_remove import project_remove
 from optimizer.prepass.rules.semi_join_to_extreme import semi_join_to_extreme
+from optimizer.prepass.rules.set_op_to_join import set_op_to_join
 from optimizer.prepass.rules.single_join_push_join import single_join_push_join
 from optimizer.prepass.rules.single_join_to_left import single_join_to_left
 from optimizer.prepass.rules.sort_remove import sort_remove
@@ -81,9 +82,9 @@ _REWRITES = (
     single_join_to_left, single_join_push_join, filter_push_project, filter_push_join, filter_push_aggregate,
     filter_push_grouping_sets, filter_push_window, filter_push_setop, filter_push_limit, filter_push_choice,
     FilterPushScan((predicate_intersect, *_AT_JOIN)), *_AT_JOIN, join_connect, project_merge, project_merge_aggregate,
-    union_flatten, union_remove_empty, distinct_remove_below, distinct_remove_semi, aggregate_reduce_constant_keys,
-    aggregate_remove_constants, aggregate_remove_one_row, aggregate_merge_project, limit_merge, limit_push_project,
-    limit_push_union, limit_push_one_match, limit_push_join, limit_push_scan,
+    union_flatten, union_remove_empty, set_op_to_join, distinct_remove_below, distinct_remove_semi,
+    aggregate_reduce_constant_keys, aggregate_remove_constants, aggregate_remove_one_row, aggregate_merge_project, limit_merge,
+    limit_push_project, limit_push_union, limit_push_one_match, limit_push_join, limit_push_scan,
 )  # fmt: skip
 
 # they ask for keys of whole trees, so they come when the predicates are in their places, and before the columns are pruned
@@ -100,7 +101,7 @@ _BEFORE_DECORRELATION = (
     arithmetic_within_bounds, or_factor, filter_merge, outer_join_simplify, filter_push_project, filter_push_join,
     filter_push_aggregate, filter_push_grouping_sets, filter_push_window, filter_push_setop, filter_push_limit,
     join_push_condition, join_infer_filter, join_infer_or, project_merge, limit_merge, limit_push_project, limit_push_union,
-    limit_push_one_match, limit_push_join,
+    limit_push_one_match, limit_push_join, set_op_to_join,
 )  # fmt: skip
 
 # joins and keys of orders go once the predicates show what is read, and before pruning, so that nothing is read for them;

@@ -370,7 +370,7 @@ def test_a_union_of_two_hundred_joins() -> None:
     space = full_space(optimized.engine)
     assert one.count > 2
     assert space.count == one.count**200
-    assert space.best_cost == optimized.cost
+    assert space.best_cost == pytest.approx(optimized.cost, rel=1e-12)
     rank = space.sample_ranks(1, Random(0))[0]
     assert space.rank(space.unrank(rank)) == rank
     assert space.rank(optimized.plan) < space.count
