@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -33,6 +32,7 @@ class RulePage(NamedTuple):
     kind: str
     summary: str
     module: str
+    text: str
 
     @property
     def source(self) -> str:
@@ -46,8 +46,9 @@ class RulePage(NamedTuple):
 def rule_pages() -> list[RulePage]:
     """Every rule and enforcer, in the order in which a query meets them."""
     rules = [*rules_of(QUICK), *rules_of(PROGRAM), *TRANSFORMATIONS, *IMPLEMENTATIONS]
-    modules = {each.name: each.__name__ for each in (sort, partial_sort)} | {rule.name: type(rule).__module__ for rule in rules}
-    return [RulePage(*rule, modules[rule.name]) for rule in describe_rules()]
+    said = {each.name: (each.__name__, (each.__doc__ or "").strip()) for each in (sort, partial_sort)}
+    said |= {rule.name: (type(rule).__module__, rule.text()) for rule in rules}
+    return [RulePage(*rule, *said[rule.name]) for rule in describe_rules()]
 
 
 def listing() -> str:
@@ -76,8 +77,7 @@ def linked(listing: str) -> str:
 
 def page(rule: RulePage) -> str:
     """The page of a rule."""
-    text = (sys.modules[rule.module].__doc__ or "").strip()
-    lines = [f"# {rule.name}\n", f"{_KINDS[rule.kind]} Source: `{rule.source}`.\n", *docstring(text)]
+    lines = [f"# {rule.name}\n", f"{_KINDS[rule.kind]} Source: `{rule.source}`.\n", *docstring(rule.text)]
     cases = list(_cases(rule.golden.read_text("utf-8")))
     if cases:
         lines += ["\n## Cases\n", f"From `tests/golden/{rule.golden.name}`: each is planned, run and compared in the tests.\n"]

@@ -7,29 +7,17 @@ from random import Random
 from typing import TypeVar
 
 from optimizer.rules.enforce import partial_sort, sort
-from optimizer.rules.implement.aggregate_to_hash_aggregate import AggregateToHashAggregate
-from optimizer.rules.implement.aggregate_to_streaming_aggregate import AggregateToStreamingAggregate
 from optimizer.rules.implement.apply_to_cached_apply import ApplyToCachedApply
 from optimizer.rules.implement.apply_to_nested_apply import ApplyToNestedApply
-from optimizer.rules.implement.cte_reference_to_read_spool import CteReferenceToReadSpool
-from optimizer.rules.implement.filter_to_filter_rows import FilterToFilterRows
 from optimizer.rules.implement.filter_to_lookup_rows import FilterToLookupRows
 from optimizer.rules.implement.filter_to_range_lookup import FilterToRangeLookup
-from optimizer.rules.implement.grouping_sets_to_hash_grouping_sets import GroupingSetsToHashGroupingSets
 from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
 from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
-from optimizer.rules.implement.limit_to_limit_rows import LimitToLimitRows
-from optimizer.rules.implement.limit_to_top_k import LimitToTopK
-from optimizer.rules.implement.project_to_project_rows import ProjectToProjectRows
-from optimizer.rules.implement.recursion_to_recurse import RecursionToRecurse
+from optimizer.rules.implement.one_to_one import ONE_TO_ONE
 from optimizer.rules.implement.scan_to_table_scan import ScanToTableScan
-from optimizer.rules.implement.setop_to_hash_set_op import SetOpToHashSetOp
 from optimizer.rules.implement.spool_to_fill_spool import SpoolToFillSpool
 from optimizer.rules.implement.union_to_merge_union import UnionToMergeUnion
-from optimizer.rules.implement.union_to_union_all import UnionToUnionAll
-from optimizer.rules.implement.values_to_constant_rows import ValuesToConstantRows
-from optimizer.rules.implement.window_to_window_rows import WindowToWindowRows
 from optimizer.rules.implement.with_to_with_spools import WithToWithSpools
 from optimizer.rules.interface import ImplementationRule, Rule, TransformationRule
 from optimizer.rules.rule_set import RuleSet
@@ -63,11 +51,9 @@ TRANSFORMATIONS: tuple[TransformationRule, ...] = (
 )  # fmt: skip
 
 IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
-    ScanToTableScan(), ValuesToConstantRows(), FilterToFilterRows(), FilterToLookupRows(), FilterToRangeLookup(),
-    ProjectToProjectRows(), JoinToHashJoin(), JoinToMergeJoin(), JoinToNestedLoopJoin(), ApplyToNestedApply(),
-    ApplyToCachedApply(), AggregateToHashAggregate(), AggregateToStreamingAggregate(), GroupingSetsToHashGroupingSets(),
-    LimitToTopK(), LimitToLimitRows(), UnionToUnionAll(), UnionToMergeUnion(), SetOpToHashSetOp(), WindowToWindowRows(),
-    WithToWithSpools(), SpoolToFillSpool(), CteReferenceToReadSpool(), RecursionToRecurse(),
+    *ONE_TO_ONE, ScanToTableScan(), FilterToLookupRows(), FilterToRangeLookup(), JoinToHashJoin(), JoinToMergeJoin(),
+    JoinToNestedLoopJoin(), ApplyToNestedApply(), ApplyToCachedApply(), UnionToMergeUnion(), WithToWithSpools(),
+    SpoolToFillSpool(),
 )  # fmt: skip
 
 R = TypeVar("R", bound=Rule)

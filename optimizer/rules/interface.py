@@ -146,16 +146,22 @@ EXPANDS = ("always", "small", "never")  # a TransformationRule's `expands`
 
 
 class Rule:
-    """Base of all rules. `name` is also the file's stem, the `--disable` argument and the name in traces."""
+    """Base of all rules. `name` is also the `--disable` argument, the name in traces, and that of a file about the rule."""
 
     name: ClassVar[str]
     pattern: ClassVar[Pattern]
     promise: ClassVar[Promise]
 
     @classmethod
+    def text(cls) -> str:
+        """What is said of the rule: its docstring, or that of the file which is named after it."""
+        about = cls.__module__.endswith(f".{cls.name}")
+        return ((sys.modules[cls.__module__].__doc__ if about else cls.__doc__) or "").strip()
+
+    @classmethod
     def summary(cls) -> str:
-        """The rule's one-line description: the first line of its file's docstring."""
-        return (sys.modules[cls.__module__].__doc__ or cls.__doc__ or "").strip().splitlines()[0]
+        """The rule's one-line description."""
+        return cls.text().partition("\n")[0]
 
 
 class TransformationRule(Rule):
@@ -229,12 +235,6 @@ class FunctionRule(RewriteRule):
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         return type(self).function(bound, context)
-
-    @classmethod
-    def summary(cls) -> str:
-        if cls.__module__.endswith(f".{cls.name}"):  # the file is about this rule alone
-            return super().summary()
-        return (cls.__doc__ or "").strip().split("\n", 1)[0]
 
 
 def rewrite(
