@@ -8,7 +8,6 @@ from optimizer.prepass.rules.aggregate_reduce_constant_keys import aggregate_red
 from optimizer.prepass.rules.aggregate_reduce_keys import aggregate_reduce_keys
 from optimizer.prepass.rules.aggregate_remove import aggregate_remove
 from optimizer.prepass.rules.aggregate_remove_constants import aggregate_remove_constants
-from optimizer.prepass.rules.aggregate_remove_one_row import aggregate_remove_one_row
 from optimizer.prepass.rules.aggregate_simplify_calls import aggregate_simplify_calls
 from optimizer.prepass.rules.apply_push_condition import apply_push_condition
 from optimizer.prepass.rules.arithmetic_simplify import arithmetic_simplify
@@ -21,7 +20,6 @@ from optimizer.prepass.rules.comparison_simplify import comparison_simplify
 from optimizer.prepass.rules.comparison_unwrap import comparison_unwrap
 from optimizer.prepass.rules.constant_fold import constant_fold
 from optimizer.prepass.rules.distinct_remove_below import distinct_remove_below
-from optimizer.prepass.rules.distinct_remove_semi import distinct_remove_semi
 from optimizer.prepass.rules.distinct_to_limit import distinct_to_limit
 from optimizer.prepass.rules.empty_propagate import empty_propagate
 from optimizer.prepass.rules.filter_merge import filter_merge
@@ -51,7 +49,6 @@ from optimizer.prepass.rules.limit_push_scan import limit_push_scan
 from optimizer.prepass.rules.limit_push_union import limit_push_union
 from optimizer.prepass.rules.limit_reduce_order import limit_reduce_order
 from optimizer.prepass.rules.limit_remove import limit_remove
-from optimizer.prepass.rules.mark_join_remove import mark_join_remove
 from optimizer.prepass.rules.mark_join_to_semi import mark_join_to_semi
 from optimizer.prepass.rules.not_null_simplify import not_null_simplify
 from optimizer.prepass.rules.or_factor import or_factor
@@ -71,7 +68,6 @@ from optimizer.prepass.rules.single_join_push_join import single_join_push_join
 from optimizer.prepass.rules.single_join_to_left import single_join_to_left
 from optimizer.prepass.rules.sort_remove import sort_remove
 from optimizer.prepass.rules.union_flatten import union_flatten
-from optimizer.prepass.rules.union_remove_empty import union_remove_empty
 
 _AT_JOIN = (join_push_condition, join_separate_sides, apply_push_condition, join_infer_filter, join_infer_equality, join_infer_or)
 
@@ -82,15 +78,13 @@ _REWRITES = (
     single_join_to_left, single_join_push_join, filter_push_project, filter_push_join, filter_push_aggregate,
     filter_push_grouping_sets, filter_push_window, filter_push_setop, filter_push_limit, filter_push_choice,
     FilterPushScan((predicate_intersect, *_AT_JOIN)), *_AT_JOIN, join_connect, project_merge, project_merge_aggregate,
-    union_flatten, union_remove_empty, set_op_to_join, distinct_remove_below, distinct_remove_semi,
-    aggregate_reduce_constant_keys, aggregate_remove_constants, aggregate_remove_one_row, aggregate_merge_project, limit_merge,
-    limit_push_project, limit_push_union, limit_push_one_match, limit_push_join, limit_push_scan,
+    union_flatten, set_op_to_join, distinct_remove_below, aggregate_reduce_constant_keys, aggregate_remove_constants,
+    aggregate_merge_project, limit_merge, limit_push_project, limit_push_union, limit_push_one_match, limit_push_join,
+    limit_push_scan,
 )  # fmt: skip
 
 # they ask for keys of whole trees, so they come when the predicates are in their places, and before the columns are pruned
-_BY_KEYS = (
-    aggregate_remove, aggregate_reduce_keys, outer_join_remove, mark_join_remove, foreign_key_join_remove, semi_join_to_extreme,
-)  # fmt: skip
+_BY_KEYS = (aggregate_remove, aggregate_reduce_keys, outer_join_remove, foreign_key_join_remove, semi_join_to_extreme)
 
 # they ask for properties of whole trees (keys, numbers of rows), so they come late, when the trees stay as they are
 _BY_PROPERTIES = (aggregate_simplify_calls, distinct_to_limit, limit_reduce_order, limit_remove, sort_remove)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from optimizer.algebra.derive_props import bind_a_key, matching_props
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Choice, Filter, GroupingSets, Limit, Project, Scan, Values, Window
+from optimizer.algebra.logical import Aggregate, Choice, Filter, Limit, Project, Scan, Values, Window
 from optimizer.algebra.logical_joins import AnyJoin, Apply, Join, MarkJoin, SingleJoin
-from optimizer.algebra.scalars import Literal, Predicate
+from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree
 
@@ -74,36 +74,6 @@ def at_most_one_match(predicate: Predicate, kept: Node, other: Node) -> bool:
     """Whether no row of `kept` satisfies the predicate with two rows of `other`."""
     left, right = kept.props, other.props
     return bind_a_key(left.columns, right.keys, matching_props(predicate, left, right))
-
-
-def is_empty(node: Node) -> bool:
-    """Whether the tree is seen to have no rows: a predicate that is FALSE or NULL, a limit of 0 or no VALUES below operators
-    that make nothing of nothing. What an Apply evaluates for each row is then empty for every row."""
-    stack: list[Node] = [node]
-    while stack:
-        tree = stack.pop()
-        if not isinstance(tree, Tree):
-            continue
-        match tree.op:
-            case Values(_, _, ()) | Limit(_, _, 0) | Scan(limit=0):
-                return True
-            case Filter(predicate) | Scan(predicate=predicate) if never(predicate):
-                return True
-            case Filter() | Project() | Limit() | Aggregate(keys=(_, *_)) | Window() | MarkJoin() | SingleJoin() | Choice():
-                stack.append(tree.inputs[0])
-            case GroupingSets(sets=sets) if all(sets):
-                stack.append(tree.inputs[0])
-            case Join(kind, predicate) | Apply(kind, predicate):
-                if kind in (JoinKind.INNER, JoinKind.SEMI) and never(predicate):
-                    return True
-                stack += tree.inputs[:1] if kind not in (JoinKind.RIGHT, JoinKind.FULL) else ()
-                stack += tree.inputs[1:] if kind in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI) else ()
-    return False
-
-
-def never(predicate: Predicate) -> bool:
-    """Whether the predicate is seen to be TRUE of no row."""
-    return bool([c for c in predicate if isinstance(c, Literal) and c.value is not True])
 
 
 def has_one_row(node: Node) -> bool:

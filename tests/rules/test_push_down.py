@@ -18,7 +18,7 @@ from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.prepass.rules.apply_push_condition import apply_push_condition
 from optimizer.prepass.rules.column_prune import ColumnPrune
-from optimizer.prepass.rules.distinct_remove_semi import distinct_remove_semi
+from optimizer.prepass.rules.distinct_remove_below import distinct_remove_below
 from optimizer.prepass.rules.filter_merge import filter_merge
 from optimizer.prepass.rules.filter_push_aggregate import filter_push_aggregate
 from optimizer.prepass.rules.filter_push_choice import filter_push_choice
@@ -36,7 +36,6 @@ from optimizer.prepass.rules.join_push_condition import join_push_condition
 from optimizer.prepass.rules.limit_push_join import limit_push_join
 from optimizer.prepass.rules.limit_push_one_match import limit_push_one_match
 from optimizer.prepass.rules.limit_reduce_order import limit_reduce_order
-from optimizer.prepass.rules.mark_join_remove import mark_join_remove
 from optimizer.prepass.rules.mark_join_to_semi import mark_join_to_semi
 from optimizer.prepass.rules.outer_join_remove import outer_join_remove
 from optimizer.prepass.rules.outer_join_simplify import outer_join_simplify
@@ -54,9 +53,9 @@ PUSHING: tuple[RewriteRule, ...] = (
     filter_push_project, filter_push_join,
     filter_push_aggregate, filter_push_grouping_sets, filter_push_window, filter_push_setop, filter_push_limit,
     filter_push_choice, FilterPushScan(), join_push_condition, apply_push_condition, join_infer_filter, join_infer_or,
-    join_connect, distinct_remove_semi,    limit_reduce_order, limit_push_one_match, limit_push_join,
+    join_connect, distinct_remove_below, limit_reduce_order, limit_push_one_match, limit_push_join,
 )  # fmt: skip
-REMOVING: tuple[RewriteRule, ...] = (mark_join_remove, outer_join_remove)
+REMOVING: tuple[RewriteRule, ...] = (outer_join_remove,)
 OWN = (Batch("pushing", PUSHING), Batch("removing", REMOVING), Batch("columns", (ColumnPrune(),), fixpoint=False))
 
 

@@ -19,7 +19,6 @@ from optimizer.prepass.program import PROGRAM
 from optimizer.prepass.rules.aggregate_reduce_constant_keys import aggregate_reduce_constant_keys
 from optimizer.prepass.rules.aggregate_remove import aggregate_remove
 from optimizer.prepass.rules.aggregate_remove_constants import aggregate_remove_constants
-from optimizer.prepass.rules.aggregate_remove_one_row import aggregate_remove_one_row
 from optimizer.prepass.rules.aggregate_simplify_calls import aggregate_simplify_calls
 from optimizer.prepass.rules.boolean_normalize import boolean_normalize
 from optimizer.prepass.rules.comparison_simplify import comparison_simplify
@@ -37,7 +36,6 @@ from optimizer.prepass.rules.predicate_weaken import predicate_weaken
 from optimizer.prepass.rules.project_merge import project_merge
 from optimizer.prepass.rules.project_merge_aggregate import project_merge_aggregate
 from optimizer.prepass.rules.sort_remove import sort_remove
-from optimizer.prepass.rules.union_remove_empty import union_remove_empty
 from optimizer.rules.interface import RewriteRule, RuleContext
 from optimizer.settings import Settings
 from tests.decorrelate.random_applies import RandomApplies
@@ -45,8 +43,8 @@ from tests.reference.naive import run
 
 RULES: tuple[RewriteRule, ...] = (
     constant_fold, boolean_normalize, comparison_simplify, not_null_simplify, predicate_weaken, predicate_intersect,
-    empty_propagate, union_remove_empty, filter_merge, filter_remove_implied, project_merge, project_merge_aggregate,
-    aggregate_remove, aggregate_reduce_constant_keys, aggregate_remove_constants, aggregate_remove_one_row,
+    empty_propagate, filter_merge, filter_remove_implied, project_merge, project_merge_aggregate,
+    aggregate_remove, aggregate_reduce_constant_keys, aggregate_remove_constants,
     aggregate_simplify_calls, distinct_remove_below, distinct_to_limit, limit_merge, limit_remove, sort_remove,
 )  # fmt: skip
 SELDOM = ("project_merge_aggregate",)

@@ -1,14 +1,14 @@
-"""An aggregate by a key of its input computes nothing over more than one row: it becomes a projection.
+"""An aggregate that computes nothing over more than one row becomes a projection.
 
     γK;f(A)  ≡  πK,f₁(A)        K holds a key of A; f₁ is the value of f over one row
+    γ;f(A)  ≡  π f₁(A)          A has exactly one row
 
     sum(x), avg(x), min(x), max(x) = x        count(*) = 1        count(x) = 1 where x is not NULL, else 0
 
 NULLs   a key takes NULL for a value, as grouping does; f₁ of NULL is NULL, its count 0; a row that FILTER leaves out counts
         as NULL
-Rows    one row a group on both sides, none over no input
-Guards  there are keys (without keys there is a row even over no input); no volatile aggregate, and none of statistics (a
-        standard deviation over one row is NULL, a correlation NaN)
+Rows    one row a group on both sides, none over no input; without keys, where A may have none, f has a row of its own
+Guards  no volatile aggregate, and none of statistics (a standard deviation over one row is NULL, a correlation NaN)
 """
 
 from __future__ import annotations
@@ -19,26 +19,25 @@ from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Case, Cast, Literal, Scalar
 from optimizer.algebra.trees import Tree
+from optimizer.prepass.row_bounds import has_one_row
 from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
 
 @rewrite(node(Aggregate, ANY))
 def aggregate_remove(bound: Tree, context: RuleContext) -> Tree | None:
     match bound:
-        case Tree(Aggregate(keys, items), (below,)) if keys and below.props.unique_on(column_set(keys)):
-            if any(item.call.volatile or not known_over_one_row(item.call) for item in items):
-                return None
-            computed = (ProjectItem(item.id, over_one_row(item.call)) for item in items)
-            return Tree(Project((*passed(keys, context.columns), *computed)), (below,))
+        case Tree(Aggregate(keys, items), (below,)) if all(_known_over_one_row(item.call) for item in items):
+            if below.props.unique_on(column_set(keys)) if keys else items and has_one_row(below):
+                computed = (ProjectItem(item.id, _over_one_row(item.call)) for item in items)
+                return Tree(Project((*passed(keys, context.columns), *computed)), (below,))
     return None
 
 
-def known_over_one_row(call: AggregateCall) -> bool:
-    """Whether `over_one_row` has an answer."""
-    return call.function == "count" or AGGREGATE_FUNCTIONS[call.function].one_row
+def _known_over_one_row(call: AggregateCall) -> bool:
+    return not call.volatile and (call.function == "count" or AGGREGATE_FUNCTIONS[call.function].one_row)
 
 
-def over_one_row(call: AggregateCall) -> Scalar:
+def _over_one_row(call: AggregateCall) -> Scalar:
     """The value of an aggregate over a single row, computed from that row."""
     nothing = Literal(0 if call.function == "count" else None, call.type)
     if call.function == "count":

@@ -1,8 +1,8 @@
 """A tree that is seen to have no rows becomes a VALUES list without rows, and takes what depends on it along.
 
     σFALSE(A) ≡ ∅        λ0(A) ≡ ∅        A ⋈FALSE B ≡ ∅        π(∅), σ(∅), λ(∅), γK(∅), window(∅) ≡ ∅        ∅ ⋈ A, A ⋉ ∅ ≡ ∅
-    γ;count(*),sum(x)(∅) ≡ {(0, NULL)}        A ⟕ ∅ ≡ A with NULLs        A ▷ ∅ ≡ A        A ∪ ∅ ≡ δ(A)        A ∩ ∅ ≡ ∅
-    A − ∅ ≡ δ(A)        A with mark over ∅ ≡ A with mark FALSE        A single ∅ ≡ A with NULLs
+    γ;count(*),sum(x)(∅) ≡ {(0, NULL)}        A ⟕ ∅ ≡ A with NULLs        A ▷ ∅ ≡ A        A ∩ ∅ ≡ ∅
+    A ∪ ∅, A − ∅ ≡ δ(A), with ALL A        A with mark over ∅ ≡ A with mark FALSE        A single ∅ ≡ A with NULLs
 
 Kinds   inner, semi: empty with either side. Left, single, mark, anti: empty with the left; over an empty right (or, the mark
         apart, on a predicate that is never TRUE) every left row without a match. Right the other way round. Full: the other side
@@ -11,12 +11,12 @@ NULLs   a predicate that is always NULL lets no more rows pass than FALSE. The m
 Rows    the same. Set operations without ALL remove the duplicates of what is left (δ)
 Guards  FALSE or NULL as a conjunct makes a predicate never TRUE. What is left out is not computed: it cannot raise any more,
         which is how a plan behaves that asks for no row of one side because the other has none, and volatile calls in it had no
-        row to show their value in. A union with ALL is left to union_remove_empty
+        row to show their value in
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
@@ -43,7 +43,6 @@ from optimizer.algebra.logical_joins import AnyJoin
 from optimizer.algebra.scalars import FALSE, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.types import INT64
-from optimizer.prepass.row_bounds import never
 from optimizer.rules.interface import RuleContext, node, rewrite
 
 
@@ -64,7 +63,7 @@ def empty_propagate(bound: Tree, context: RuleContext) -> Tree | None:
             return _values([_over_nothing(items)], context)
         case GroupingSets():
             return _grouping_sets(op, context)
-        case SetOp() if not (op.kind is SetOpKind.UNION and op.all):
+        case SetOp():
             return _set_operation(op, bound.inputs, context)
     return None
 
@@ -72,10 +71,15 @@ def empty_propagate(bound: Tree, context: RuleContext) -> Tree | None:
 def _has_no_rows(op: LogicalOperator) -> bool:
     """Whether the operator lets no row, or of a join no pair of rows, pass."""
     if isinstance(op, AnyJoin | Filter):
-        return never(op.predicate)
+        return _never(op.predicate)
     if isinstance(op, Scan):
-        return op.limit == 0 or never(op.predicate)
+        return op.limit == 0 or _never(op.predicate)
     return isinstance(op, Limit) and op.count == 0
+
+
+def _never(predicate: Predicate) -> bool:
+    """Whether the predicate is seen to be TRUE of no row."""
+    return bool([c for c in predicate if isinstance(c, Literal) and c.value is not True])
 
 
 def nothing(columns: ColumnSet, context: RuleContext) -> Tree:
@@ -136,19 +140,12 @@ def _grouping_sets(op: GroupingSets, context: RuleContext) -> Tree:
 
 
 def _set_operation(op: SetOp, inputs: tuple[Node, ...], context: RuleContext) -> Tree | None:
+    """The operation without its empty inputs; of a single one its rows, under the names of the columns of `op`."""
     if op.kind is SetOpKind.INTERSECT or all(map(is_nothing, inputs[:1] if op.kind is SetOpKind.EXCEPT else inputs)):
         return nothing(column_set(op.columns), context)
-    rest = without_branches(op, inputs, is_nothing, context)
-    return rest if op.all or isinstance(rest.op, SetOp) else Tree(Aggregate(op.columns, ()), (rest,))
-
-
-def without_branches(op: SetOp, inputs: tuple[Node, ...], gone: Callable[[Node], bool], context: RuleContext) -> Tree:
-    """A union, or a difference whose first input stays, without some of its inputs; of a single one its rows, under the names of
-    the columns of `op`."""
-    kept = [(each, source) for each, source in zip(inputs, op.sources, strict=True) if not gone(each)]
-    if not kept:
-        return Tree(Values(op.columns, tuple(context.columns[id].type for id in op.columns), ()))
+    kept = [(each, source) for each, source in zip(inputs, op.sources, strict=True) if not is_nothing(each)]
     branches, sources = zip(*kept, strict=True)
     if len(kept) > 1:
         return Tree(replace(op, sources=sources), branches)
-    return Tree(Project(passed_as(op.columns, sources[0], context.columns)), branches)
+    rest = Tree(Project(passed_as(op.columns, sources[0], context.columns)), branches)
+    return rest if op.all else Tree(Aggregate(op.columns, ()), (rest,))
