@@ -23,7 +23,7 @@ from typing import NamedTuple
 from optimizer.algebra.columns import ColumnSet, column_ids, union
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.null_rejection import rejects_nulls
+from optimizer.algebra.nulls import rejects_nulls
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Node, Tree
 from optimizer.joins.conflicts import TreeOperator

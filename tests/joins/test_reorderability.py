@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from optimizer.algebra import JoinKind, Predicate, Scalar, conjunction
-from optimizer.algebra.null_rejection import rejects_nulls
+from optimizer.algebra.nulls import rejects_nulls
 from optimizer.joins.reorderability import ASSOC, L_ASSCOM, R_ASSCOM, Condition, Table
 from tests.joins.bags import ANTI, FULL, INNER, LEFT, SEMI, Bag, Evaluator, absent, call, equal, present, x
 

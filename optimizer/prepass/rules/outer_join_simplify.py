@@ -24,7 +24,7 @@ from optimizer.algebra.flags import OUTER_JOIN
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Limit, LogicalOperator, Project, Window
 from optimizer.algebra.logical_joins import AnyJoin, Apply, Join, MarkJoin, SingleJoin
-from optimizer.algebra.null_rejection import rejects_nulls
+from optimizer.algebra.nulls import rejects_nulls
 from optimizer.algebra.rebuild import map_down
 from optimizer.algebra.scalars import Predicate, Scalar
 from optimizer.algebra.trees import Node, Tree

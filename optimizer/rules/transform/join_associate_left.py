@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.null_rejection import rejects_nulls
+from optimizer.algebra.nulls import rejects_nulls
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import RuleContext, TransformationRule, join_over_join
 from optimizer.rules.transform.regrouping import in_order, links, may_go_down

@@ -8,7 +8,7 @@ import pytest
 
 from optimizer.algebra import column_ids, compare
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.null_rejection import CAN_BE_FALSE, CAN_BE_NULL, CAN_BE_TRUE, outcomes, rejects_nulls
+from optimizer.algebra.nulls import CAN_BE_FALSE, CAN_BE_NULL, CAN_BE_TRUE, outcomes, rejects_nulls
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, Cast, ColumnRef, InList, Literal, Scalar
 
 INT = pa.int64()
