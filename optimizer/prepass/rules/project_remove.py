@@ -9,7 +9,6 @@ that nobody reads. Without the projection, joins on both sides of it can be reor
 from __future__ import annotations
 
 from optimizer.algebra.logical import Project
-from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 
@@ -17,7 +16,6 @@ from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 @rewrite(node(Project, ANY))
 def project_remove(bound: Tree, context: RuleContext) -> Tree | None:
     match bound:
-        case Tree(Project(items), (Tree() as below,)):
-            if all(isinstance(item.value, ColumnRef) and item.value.id == item.id for item in items):
-                return below
+        case Tree(Project() as project, (Tree() as below,)) if project.narrows:
+            return below
     return None
