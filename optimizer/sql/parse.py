@@ -98,6 +98,20 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
                 return self._parse_atom()
         return None
 
+    def _parse_expression(self) -> Any:
+        """SELECT (:a): sqlglot takes what stands before a colon for an alias, whatever it is."""
+        alias = self._curr.token_type in self.ALIAS_TOKENS or self._next.token_type is not TokenType.COLON
+        return super()._parse_expression() if alias else super(_BASE, self)._parse_expression()
+
+    def _parse_projections(self) -> Any:
+        """SELECT DISTINCT ON (a), b is refused."""
+        if self._match(TokenType.COMMA, advance=False):
+            self.raise_error("Expecting an expression")
+        return super()._parse_projections()
+
+    def _warn_unsupported(self) -> None:
+        """Of a second statement, which is told."""
+
     def _parse_as_command(self, start: Any) -> Any:
         """A statement in a WITH: of one that it does not read, sqlglot warns, and keeps the text."""
         self.raise_error("Expecting a query", start)
