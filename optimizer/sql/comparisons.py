@@ -78,6 +78,8 @@ def _in(binder: ExpressionBinder, node: Any) -> Scalar:
     if query is not None:
         binder.source.only(node, "this", "query", "expressions")
         return compared_with_any(binder, "=", node.this, query, node)
+    if node.args.get("field") is not None:
+        raise binder.source.unsupported("IN without parentheses", node.args["field"], "write IN (...)")
     binder.source.only(node, "this", "expressions")
     if not node.expressions and not listed:
         raise binder.source.error("the IN list is empty", node)

@@ -240,6 +240,7 @@ _FORMS: dict[Any, tuple[str, str | None]] = {
     exp.Order: ("ORDER BY inside a call", None),
     exp.IgnoreNulls: ("IGNORE NULLS without OVER", "any_value(x) is the first x that is not NULL; or use FILTER"),
     exp.RespectNulls: ("RESPECT NULLS without OVER", None),
+    exp.AtTimeZone: ("AT TIME ZONE", "leave it out: a TIMESTAMP has no zone, stored ones become UTC"),
     exp.Collate: ("COLLATE", "compare lower(...) with lower(...)"),
 }
 

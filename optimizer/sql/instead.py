@@ -7,7 +7,7 @@ INSTEAD = {
     "octet_length": "strlen(x) is the number of bytes of a text",
     "format": "join the parts: name || ': ' || round(x, 2)",
     "printf": "join the parts: name || ': ' || round(x, 2)",
-    **dict.fromkeys(("array_agg", "list"), "there are no lists; string_agg(x, ',') makes a text"),
+    **dict.fromkeys(("array_agg", "list", "array_to_string"), "there are no lists; string_agg(x, ',') makes a text"),
 }
 
 PIVOTS = {
@@ -16,6 +16,6 @@ PIVOTS = {
 }  # the word, and what to write, by whether columns become rows
 DATES = "write d + i * INTERVAL '1 day' with FROM generate_series(0, n) AS g(i)"
 COUNT_ROWS = "write SELECT count(*) FROM (SELECT DISTINCT a, b FROM t)"
-A_VALUE = "write the value into the query, or give it: Session.sql(text, values=[...])"
+A_VALUE = "write the value into the query, or ? and give it: Session.sql(text, values=[...])"
 FUNCTIONS_PAGE = "docs/functions.md lists the functions there are"
 DAYS = "write n * INTERVAL '1 day'"

@@ -108,7 +108,8 @@ def interval_value(count: int | Fraction, unit: str) -> Any:
     days, 30 to a month. Raises DoesNotFit for too many."""
     months, days, microseconds = (count * n for n in _UNITS[unit])
     days += int((months - int(months)) * 30) if _UNITS[unit][0] < 12 else 0
-    return _interval(int(months), int(days), int(microseconds + (days - int(days)) * DAY), f"{count} {unit}s")
+    text = f"{Decimal(count.numerator) / count.denominator} {unit}s"
+    return _interval(int(months), int(days), int(microseconds + (days - int(days)) * DAY), text)
 
 
 def _interval(months: int, days: int, microseconds: int, text: str) -> Any:

@@ -44,7 +44,8 @@ def with_values(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> str:
         place = end
     left = [name for name in named if name not in used]
     if left:
-        raise SqlError(f'the query has no parameter "{left[0]}", for which there is a value', hint=f"it has: {_listed(used)}")
+        hint = f"it has: {_listed(used)}" if used else "write ? by position, or $name, where the value is to stand"
+        raise SqlError(f'the query has no parameter "{left[0]}", for which there is a value', hint=hint)
     return "".join([*parts, sql[place:]])
 
 

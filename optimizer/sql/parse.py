@@ -70,6 +70,8 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
         TokenType.TILDE: lambda self: self.expression(exp.BitwiseNot(this=self._parse_term())),  # ~a + 1 is ~(a + 1)
     }
 
+    OPTIONAL_ALIAS_TOKEN_CTE: ClassVar = False  # WITH x (SELECT ...) is refused
+
     failed_at: Any = None
     failed_previous: Any = None
 
@@ -95,6 +97,20 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
             if after < self._tokens_size and self._tokens[after].token_type in ends:
                 return self._parse_atom()
         return None
+
+    def _parse_expression(self) -> Any:
+        """SELECT (:a): sqlglot takes what stands before a colon for an alias, whatever it is."""
+        alias = self._curr.token_type in self.ALIAS_TOKENS or self._next.token_type is not TokenType.COLON
+        return super()._parse_expression() if alias else super(_BASE, self)._parse_expression()
+
+    def _parse_projections(self) -> Any:
+        """SELECT DISTINCT ON (a), b is refused."""
+        if self._match(TokenType.COMMA, advance=False):
+            self.raise_error("Expecting an expression")
+        return super()._parse_projections()
+
+    def _warn_unsupported(self) -> None:
+        """Of a second statement, which is told."""
 
     def _parse_as_command(self, start: Any) -> Any:
         """A statement in a WITH: of one that it does not read, sqlglot warns, and keeps the text."""
@@ -218,6 +234,24 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
 
     def _parse_grouping_set(self) -> Any:
         return self._parse_grouping_sets() or self._parse_cube_or_rollup() or self._parse_disjunction()
+
+    def _parse_cte(self) -> Any:
+        cte = super()._parse_cte()
+        if cte is None:
+            self.raise_error("Expecting AS between the name and its query")
+        return cte
+
+    def _parse_using_identifiers(self) -> Any:
+        """USING a is refused."""
+        if not self._match(TokenType.L_PAREN, advance=False):
+            self.raise_error("Expecting parentheses around the names of columns")
+        return super()._parse_using_identifiers()
+
+    def _parse_limit_options(self) -> Any:
+        """LIMIT 4, 2 is MySQL's."""
+        if self._match(TokenType.COMMA, advance=False):
+            self.raise_error("Expecting OFFSET before the number of rows to skip")
+        return super()._parse_limit_options()
 
     def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
         comma = bool(self._curr) and self._curr.token_type is TokenType.COMMA

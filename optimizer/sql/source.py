@@ -21,8 +21,12 @@ _CLAUSES = {
     "locks": ("FOR UPDATE", "FOR"), "laterals": ("LATERAL", "LATERAL"), "by_name": ("BY NAME", "BY"),
     "grouping_sets": ("GROUPING SETS", "GROUPING"), "rename": ("* RENAME", "RENAME"),
     "limit_options": ("LIMIT WITH TIES", "LIMIT"), "ordinality": ("WITH ORDINALITY", "ORDINALITY"),
-    "recursive": ("a recursive CTE", "RECURSIVE"), "into": ("SELECT INTO", "INTO"),
+    "recursive": ("a recursive CTE", "RECURSIVE"), "into": ("SELECT INTO", "INTO"), "cross_apply": ("APPLY", "APPLY"),
 }  # fmt: skip
+_HINTS = {
+    "sample": "write a condition such as random() < 0.1, which keeps a tenth of the rows",
+    "cross_apply": "write CROSS JOIN LATERAL (...), or LEFT JOIN LATERAL (...) x ON TRUE for OUTER APPLY",
+}
 
 # words that cannot be a name unless quoted: the parser takes a clause cut short for one ("from t group")
 _RESERVED_WORDS = (
@@ -133,7 +137,7 @@ class Source:
         for key, value in node.args.items():
             if value is None or key in handled or key in ignored or value == [] or value == "":
                 continue
-            hint = "write a condition such as random() < 0.1, which keeps a tenth of the rows" if key == "sample" else None
+            hint = _HINTS.get(key)
             form, word = _CLAUSES.get(key, (f"{form_name(node)} with {key.replace('_', ' ').strip().upper()}", None))
             part = value[0] if isinstance(value, list) else value
             if key == "pivots":

@@ -35,7 +35,8 @@ _NO_NAMES = _OPERATORS | types("STAR NUMBER COMMA DOT R_PAREN SEMICOLON")
 NOTHING_YET = _OPERATORS | types(
     "L_PAREN COMMA SELECT DISTINCT FROM WHERE HAVING GROUP_BY ORDER_BY PARTITION_BY ON AND OR NOT WHEN THEN ELSE"
 )
-_CHECKED = types("COMMA ALIAS OVER ON DOT USING WHEN THEN LT GT DESC")
+_NOT_NEGATED = types("IS ISNULL NOTNULL GLOB RLIKE")  # by a NOT before them
+_CHECKED = types("COMMA ALIAS OVER ON DOT USING WHEN THEN LT GT DESC NOT")
 _CLAUSES = {kind: i for i, kinds in enumerate((
     "SELECT FROM UNION INTERSECT EXCEPT", "WHERE", "GROUP_BY", "HAVING", "QUALIFY", "ORDER_BY", "LIMIT",
 )) for kind in types(kinds)}  # fmt: skip
@@ -129,6 +130,9 @@ def check_neighbours(source: Source, tokens: list[Any]) -> None:
                 raise _missing(source, token, "an expression")  # << and >> are two tokens
             case TokenType.DESC if before and before.token_type is TokenType.ASC:
                 raise SqlError('syntax error at "desc"', source.sql, token.start, token.end + 1, "write ASC or DESC")
+            case TokenType.NOT if after and follows in _NOT_NEGATED:
+                hint = "write IS NOT, or NOT before the whole condition"
+                raise SqlError(f'syntax error at "{after.text}"', source.sql, after.start, after.end + 1, hint)
             case TokenType.WHEN:
                 whens.append(token)
             case TokenType.THEN if whens:

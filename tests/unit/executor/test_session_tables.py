@@ -198,6 +198,7 @@ def test_a_prepared_query_is_planned_once_for_the_same_values(monkeypatch: pytes
         ("select ?", [datetime(2020, 1, 1, tzinfo=UTC)], "without a time zone"),
         ("select ?", [Decimal("NaN")], "cannot be written"),
         ("select 'open", [1], 'has no parameter "1"'),
+        ("select (:x)", {"x": 1}, r"write \? by position, or \$name"),
         ("select ?", [pd.Timestamp("2020-01-01 00:00:00.000000001")], "a TIMESTAMP has microseconds"),
         ("select ?", 5, "a sequence or a mapping, not 5"),
     ],

@@ -27,6 +27,12 @@ def test_allowed(world: World, case: Case) -> None:
     assert_means_the_same(world, case.sql)
 
 
+def test_a_second_statement_logs_no_warning(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(SqlError, match="more than one statement"):
+        bind("select 1; reset role", world.catalog)
+    assert caplog.records == []
+
+
 def test_group_by_distinct(world: World) -> None:
     """DuckDB does not read it: the sets that remain are written out."""
     sets = "(a, b), (a), (b), ()"
