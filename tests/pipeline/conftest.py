@@ -1,17 +1,14 @@
 """One Spark session for the tests of the pipeline."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import pytest
+from pyspark.sql import SparkSession
 
+from experiments.pipeline.spark.session import spark_session, stop_session
 from tests.pipeline.webhdfs import WebHdfs, webhdfs
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def no_spark() -> NoReturn:
@@ -21,8 +18,6 @@ def no_spark() -> NoReturn:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Spark with two slots on this machine, from the first test that asks for it. A session that a command left ends first."""
-    from experiments.pipeline.spark.session import spark_session, stop_session
-
     stop_session()
     yield spark_session("local[2]", conf={"spark.sql.shuffle.partitions": "2"})
     stop_session()

@@ -1,14 +1,12 @@
 """planscope data analyze: figures against DuckDB's exact ones, what is read again, what contradicts a declaration, odd tables."""
 
-from __future__ import annotations
-
 import errno
 import math
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import duckdb
 import pyarrow as pa
@@ -16,6 +14,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from pyspark.sql import SparkSession
 
 from executor.session import Session
 from experiments.commands.data.analyze import command
@@ -31,9 +30,6 @@ from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, OutputError, PlanscopeError
 from tests.conftest import duckdb_over
 from tests.pipeline.conftest import no_spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Analyze = Callable[..., AnalyzeReport]
 

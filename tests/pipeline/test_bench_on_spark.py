@@ -1,15 +1,12 @@
 """An experiment measured in Spark tasks: the rows are those of the runner here, and either goes on with the other's."""
 
-from __future__ import annotations
-
-import os
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
+from pyspark.sql import SparkSession
 
 from experiments.bench.command import command_of
 from experiments.bench.experiment import Experiment
@@ -17,12 +14,8 @@ from experiments.bench.results import Results, read_rows
 from experiments.bench.runner import Limits, run
 from experiments.cli import main
 from tests.bench import toy
-from tests.processes import PATIENCE, any_alive, descendants, wait_until
+from tests.processes import PATIENCE, kill_once, start_python
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-ROOT = Path(__file__).parent.parent.parent
 TIMED = ("item_s", "item_cpu_s", "peak_mb", "rss_mb")
 
 
@@ -85,18 +78,8 @@ def test_a_run_killed_on_spark_goes_on_here(tmp_path: Path, monkeypatch: pytest.
     queries = [*"abcdefghijkl", "hang"]
     code = f"from experiments.bench.command import command_of; command_of({toy.NAME!r}).main()"
     options = ["--modes", "plain", "--timeout", "1000", "--master", "local[2]", "-o", str(out)]
-    command = [sys.executable, "-c", code, *queries, *options]
-    driver = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
-    try:
-        wait_until(
-            lambda: (log.exists() and "hang" in log.read_text().split()) or driver.poll() is not None, "it does not get on"
-        )
-        assert driver.poll() is None
-        others = descendants(driver.pid)
-    finally:
-        driver.kill()
-        driver.wait()
-    wait_until(lambda: not any_alive(others), "processes outlive the killed driver")
+    driver = start_python("-c", code, *queries, *options, stderr=subprocess.DEVNULL)
+    kill_once(driver, lambda: log.exists() and "hang" in log.read_text().split(), "it does not get on")
     before = log.read_text().split()
     items = [{"query": query, "mode": "plain"} for query in queries[:-1]]
     results = Results(out, cast(Experiment, toy), "a command", items)

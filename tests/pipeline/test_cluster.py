@@ -1,7 +1,6 @@
 """The pipeline on a cluster of several processes, one of which is killed: the same result as on one machine."""
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from experiments.pipeline.sweep.run import progress_of, read_results, run_folder
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
 from tests.pipeline.cluster import LOOPBACK, Cluster, cluster, free_port
-from tests.processes import PATIENCE, wait_until
+from tests.processes import PATIENCE, run_python, start_python, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -45,9 +44,9 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(spec: Path, out: Path, master: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "experiments", "pipeline", "run", str(spec), "-o", str(out), "--master", master]
     with out.with_suffix(".log").open("w") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, text=True)
+        words = ("pipeline", "run", str(spec), "-o", str(out), "--master", master)
+        return start_python("-m", "experiments", *words, stdout=log, stderr=log)
 
 
 def items_done(out: Path) -> int:
@@ -118,7 +117,7 @@ def test_a_master_without_workers_is_said(tmp_path: Path) -> None:
             "session._WORKER_SECONDS = 3\n"
             f"sys.exit(experiments.cli.main({arguments!r}))"
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
+        done = run_python("-c", code)
     assert done.returncode == 2
     assert f"error: {running.url} gave no executor within 3 s" in done.stderr
     assert "Traceback" not in done.stderr and "WARN" not in done.stderr
@@ -127,6 +126,6 @@ def test_a_master_without_workers_is_said(tmp_path: Path) -> None:
 def test_a_master_that_is_not_there_is_said(tmp_path: Path) -> None:
     url = f"spark://{LOOPBACK}:{free_port()}"
     arguments = ["data", "generate", "tpch", "--scale", "0.2", "-o", str(tmp_path / "out"), "--master", url]
-    done = subprocess.run([sys.executable, "-m", "experiments", *arguments], capture_output=True, text=True, timeout=PATIENCE)
+    done = run_python("-m", "experiments", *arguments)
     assert done.returncode == 2
     assert f"error: cannot reach {url}" in done.stderr

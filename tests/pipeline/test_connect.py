@@ -16,16 +16,10 @@ import pytest
 
 from experiments.pipeline.spark.java import java_environment
 from optimizer.dataset import open_dataset
-from tests.processes import wait_until
+from tests.processes import run_python, start_python, wait_until
 
-ROOT = Path(__file__).parent.parent.parent
 IN_SPARK = "from experiments.pipeline.analyze import scan; scan.SMALL = 0"  # however small the data
-START = [
-    sys.executable,
-    "-P",
-    "-c",
-    "import sys; from experiments.cli import main; " + IN_SPARK + "; sys.exit(main(sys.argv[1:]))",
-]
+COMMAND = f"import sys; from experiments.cli import main; {IN_SPARK}; sys.exit(main(sys.argv[1:]))"
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
@@ -74,9 +68,7 @@ def answers(port: int) -> bool:
 
 
 def run(folder: Path, *words: str) -> str:
-    done = subprocess.run(
-        [*START, *words], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
-    )
+    done = run_python("-c", COMMAND, *words, cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -130,10 +122,7 @@ print(session.sql(sql).table.to_pydict())
 def test_a_plan_on_a_server(server: str, tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     pq.write_table(pa.table({"a": range(99)}), tmp_path / "shop" / "t.parquet", row_group_size=20)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", PLAN, server], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
+    done = run_python("-c", PLAN, server, cwd=tmp_path)
     assert done.stdout == f"{ {'k': [0, 1, 2, 3, 4], 'n': [20, 20, 20, 20, 19], 'm': [20] * 5} }\n", done.stderr
 
 
@@ -157,10 +146,7 @@ except PipelineError as error:
 def test_a_server_that_dies_ends_what_waits_for_it(tmp_path: Path) -> None:
     """Its client would ask for it ten minutes and more, in the job, its cancellation and the end of the session."""
     with started(tmp_path) as (address, server), (tmp_path / "out").open("w") as out:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        client = subprocess.Popen(
-            [sys.executable, "-P", "-c", LONG, address], cwd=tmp_path, env=environment, stdout=out, stderr=subprocess.STDOUT
-        )
+        client = start_python("-c", LONG, address, cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT)
         try:
             wait_until(lambda: "counting: for" in (tmp_path / "out").read_text(), (tmp_path / "out").read_text)
             os.killpg(server, signal.SIGKILL)

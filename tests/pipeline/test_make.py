@@ -1,12 +1,10 @@
 """Datasets for a place that is no local folder, written there by Spark."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import SparkSession
 
 from experiments.pipeline.analyze.analyze import analyze_dataset
 from experiments.pipeline.generate.generate import generate
@@ -15,9 +13,6 @@ from experiments.pipeline.intake.request import ImportRequest, import_dataset
 from experiments.pipeline.spark.errors import PipelineError
 from optimizer.errors import OutputError
 from tests.pipeline.webhdfs import WebHdfs
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @pytest.mark.slow

@@ -1,15 +1,10 @@
 """planscope pipeline: stages in order, skipped when done, gone on with after failures; mistakes told at once."""
 
-from __future__ import annotations
-
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import SparkSession
 
 from experiments.bench import code_version
 from experiments.cli import main
@@ -28,11 +23,8 @@ from experiments.pipeline.sweep import spec
 from experiments.pipeline.sweep.columns import COLUMNS
 from experiments.pipeline.sweep.problems import SpecError
 from optimizer.errors import OutputError
+from tests.processes import ROOT, run_python
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-ROOT = Path(__file__).parent.parent.parent
 SPECS = sorted((ROOT / "experiments" / "specs").glob("*.toml"))
 
 
@@ -276,12 +268,9 @@ def test_modules_beside_the_data_do_not_run(tmp_path: Path) -> None:
     for module in ("socket", "platform", "pyspark", "experiments"):
         (tmp_path / f"{module}.py").write_text(f"open({str(tmp_path / 'was-run')!r}, 'w')\n")
     in_spark = "from experiments.pipeline.analyze import scan; scan.SMALL = 0"  # however small the data
-    start = [sys.executable, "-P", "-c", f"from experiments.cli import main; {in_spark}; main()"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    code = f"from experiments.cli import main; {in_spark}; main()"
     for words in (["data", "analyze", "shop"], ["pipeline", "run", "p.toml", "-o", "out"]):
-        done = subprocess.run(
-            [*start, *words, "--master", "local[1]"], cwd=tmp_path, env=environment, capture_output=True, text=True
-        )
+        done = run_python("-c", code, *words, "--master", "local[1]", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert not (tmp_path / "was-run").exists(), words
 

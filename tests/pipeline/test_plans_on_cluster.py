@@ -1,12 +1,11 @@
 """Plans in the tasks of a cluster of several processes, one of which is killed: the rows that they have here."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.pipeline.cluster import cluster
+from tests.processes import run_python
 
 PLANS = """
 import os, signal, sys, threading
@@ -37,7 +36,5 @@ print("the same rows")
 @pytest.mark.slow
 def test_a_worker_dies_while_plans_run(tmp_path: Path) -> None:
     with cluster(tmp_path, 2) as running:
-        command = [sys.executable, "-P", "-c", "import sys; sys.path.insert(0, sys.argv.pop(1));" + PLANS]
-        root = str(Path(__file__).parent.parent.parent)
-        done = subprocess.run([*command, root, running.url, str(running.workers[0].pid)], capture_output=True, text=True)
+        done = run_python("-c", PLANS, running.url, str(running.workers[0].pid))
     assert done.stdout == "the same rows\n", done.stderr

@@ -1,19 +1,18 @@
 """Reports: their figures follow from the definitions, and the files are the same for the same results."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections import defaultdict
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 from matplotlib.figure import Figure
+from pyspark.sql import SparkSession
 
 from experiments.bench.child import failure, measured
 from experiments.bench.figures import draw, write_figure
@@ -29,9 +28,6 @@ from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from memo_viz.page_style import PAGE_STYLE
 from optimizer.errors import CatalogError, OutputError, PlanscopeError
 from tests.pipeline.conftest import no_spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 UNITS = ("set_cost_model", "set_estimator")
 
