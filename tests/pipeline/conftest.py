@@ -1,9 +1,12 @@
 """One Spark session for the tests of the pipeline."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -13,6 +16,18 @@ from tests.pipeline.webhdfs import WebHdfs, webhdfs
 
 def no_spark() -> NoReturn:
     raise AssertionError("Spark was started though there was nothing to do")
+
+
+def lay(folder: Path, files: Mapping[str, str | bytes | pa.Table]) -> Path:
+    """Writes files, by their paths within `folder`, which is returned; tables as Parquet, or as ORC if they are called so."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, pa.Table):
+            (orc if path.suffix == ".orc" else pq).write_table(content, str(path))
+        else:
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder
 
 
 @pytest.fixture(scope="session")

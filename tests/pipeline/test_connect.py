@@ -16,6 +16,8 @@ import pytest
 
 from experiments.pipeline.spark.java import java_environment
 from optimizer.dataset import open_dataset
+from tests.pipeline.cluster import LOOPBACK, free_port
+from tests.pipeline.conftest import lay
 from tests.processes import run_python, start_python, wait_until
 
 IN_SPARK = "from experiments.pipeline.analyze import scan; scan.SMALL = 0"  # however small the data
@@ -32,14 +34,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @contextmanager
 def started(folder: Path) -> Iterator[tuple[str, int]]:
     """The address of a server whose workers do not have planscope, and its process."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     settings = {
-        "spark.connect.grpc.binding.port": str(port), "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port), "spark.connect.grpc.binding.address": LOOPBACK,
         "spark.ui.enabled": "false", "spark.local.dir": str(folder),
     }  # fmt: skip
-    changes = {**java_environment(), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": None}
+    changes = {**java_environment(), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": LOOPBACK, "PYTHONPATH": None}
     environment = {**os.environ, "PYTHONSAFEPATH": "1", **{name: value for name, value in changes.items() if value is not None}}
     for name in (name for name, value in changes.items() if value is None):
         environment.pop(name, None)
@@ -52,7 +52,7 @@ def started(folder: Path) -> Iterator[tuple[str, int]]:
     try:
         wait_until(lambda: process.poll() is not None or answers(port), lambda: (folder / "log").read_text()[-3000:])
         assert process.poll() is None, (folder / "log").read_text()[-3000:]
-        yield f"sc://127.0.0.1:{port}", process.pid
+        yield f"sc://{LOOPBACK}:{port}", process.pid
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -61,7 +61,7 @@ def started(folder: Path) -> Iterator[tuple[str, int]]:
 
 def answers(port: int) -> bool:
     try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
+        socket.create_connection((LOOPBACK, port), 1).close()
     except OSError:
         return False
     return True
@@ -75,13 +75,11 @@ def run(folder: Path, *words: str) -> str:
 
 @pytest.mark.slow
 def test_import_and_analysis_on_a_server(server: str, tmp_path: Path) -> None:
-    (tmp_path / "shop" / "sales").mkdir(parents=True)
+    schema = "create table people (id int primary key, day date); create table sales (n bigint primary key, text varchar)"
+    lay(tmp_path / "shop", {"people.csv": "id,day\n1,2020-01-01\n2,\n2,2020-01-01\n", "schema.sql": schema})
     for i in range(3):
         rows = pa.table({"n": range(i * 100, i * 100 + 100), "text": [f"t{n % 7}" for n in range(100)]})
-        pq.write_table(rows, tmp_path / "shop" / "sales" / f"{i}.parquet")
-    (tmp_path / "shop" / "people.csv").write_text("id,day\n1,2020-01-01\n2,\n2,2020-01-01\n")
-    schema = "create table people (id int primary key, day date); create table sales (n bigint primary key, text varchar)"
-    (tmp_path / "shop" / "schema.sql").write_text(schema)
+        lay(tmp_path, {f"shop/sales/{i}.parquet": rows})
     assert "people  2 of 3 rows, 1 rejected" in run(tmp_path, "data", "import", "shop", "-o", "data", "--remote", server)
     assert "read 4 of 4 parts of files" in run(tmp_path, "data", "analyze", "data", "--remote", server)
     tables = open_dataset(tmp_path / "data").tables
@@ -92,8 +90,7 @@ def test_import_and_analysis_on_a_server(server: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_an_experiment_on_a_server(server: str, tmp_path: Path) -> None:
     """Its workers have the code that was shipped, and write the rows themselves."""
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "t.csv").write_text("a,b\n1,2\n3,4\n")
+    lay(tmp_path, {"shop/t.csv": "a,b\n1,2\n3,4\n"})
     words = ("bench", "pruning", "select x.a from t x, t y where x.a = y.b", "-d", "shop", "--modes", "none,both", "-q")
     here = run(tmp_path, *words, "-o", "here")
     there = run(tmp_path, *words, "-o", "there", "--remote", server)

@@ -23,6 +23,7 @@ from experiments.pipeline.sweep import spec
 from experiments.pipeline.sweep.columns import COLUMNS
 from experiments.pipeline.sweep.problems import SpecError
 from optimizer.errors import OutputError
+from tests.pipeline.conftest import lay
 from tests.processes import ROOT, run_python
 
 SPECS = sorted((ROOT / "experiments" / "specs").glob("*.toml"))
@@ -249,10 +250,8 @@ def test_from_generated_data_to_a_report(spark: SparkSession, tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_from_files_to_a_report(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "orders.csv").write_text("id,customer\n1,7\n2,7\n3,8\n")
-    (tmp_path / "shop" / "customers.csv").write_text("id,name\n7,a\n8,b\n")
-    (tmp_path / "count.sql").write_text("select count(*) from orders o join customers c on o.customer = c.id")
+    shop = {"shop/orders.csv": "id,customer\n1,7\n2,7\n3,8\n", "shop/customers.csv": "id,name\n7,a\n8,b\n"}
+    lay(tmp_path, {**shop, "count.sql": "select count(*) from orders o join customers c on o.customer = c.id"})
     text = '[import]\nsources = ["shop"]\n[analyze]\n[sweep]\nqueries = ["@count.sql"]\nexecute = true\n[report]'
     done = run_pipeline(read_pipeline(written(tmp_path, text)), tmp_path / "out", lambda: spark, lambda line: None)
     assert done["import"].text == "2 tables, 5 rows, 0 rejected"
@@ -262,11 +261,9 @@ def test_from_files_to_a_report(spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_modules_beside_the_data_do_not_run(tmp_path: Path) -> None:
     """Spark's workers and the processes of a sweep start in the folder that the user is in."""
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "t.csv").write_text("a\n1\n")
-    (tmp_path / "p.toml").write_text('[sweep]\nqueries = ["chain/3"]\nmemory = 0\n')
-    for module in ("socket", "platform", "pyspark", "experiments"):
-        (tmp_path / f"{module}.py").write_text(f"open({str(tmp_path / 'was-run')!r}, 'w')\n")
+    lay(tmp_path, {"shop/t.csv": "a\n1\n", "p.toml": '[sweep]\nqueries = ["chain/3"]\nmemory = 0\n'})
+    modules = ("socket.py", "platform.py", "pyspark.py", "experiments.py")
+    lay(tmp_path, dict.fromkeys(modules, f"open({str(tmp_path / 'was-run')!r}, 'w')\n"))
     in_spark = "from experiments.pipeline.analyze import scan; scan.SMALL = 0"  # however small the data
     code = f"from experiments.cli import main; {in_spark}; main()"
     for words in (["data", "analyze", "shop"], ["pipeline", "run", "p.toml", "-o", "out"]):
