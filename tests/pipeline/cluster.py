@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from experiments.pipeline.spark.java import java_environment
+from experiments.pipeline.spark.session import changed_environment
 from tests.processes import wait_until
 
 LOOPBACK = "127.0.0.1"
@@ -55,21 +56,17 @@ class Cluster:
         home = Path(pyspark.__file__).parent
         scratch = self._folder / f"{name}-scratch"
         scratch.mkdir()
-        environment = {**os.environ, "SPARK_LOCAL_IP": LOOPBACK, "SPARK_LOCAL_DIRS": str(scratch), "SPARK_CONF_DIR": str(scratch)}
-        environment["JDK_JAVA_OPTIONS"] = environment["SPARK_SUBMIT_OPTS"]  # for the executors of the workers, too
-        for variable, value in java_environment().items():
-            environment.pop(variable, None)
-            if value is not None:
-                environment[variable] = value
+        changes = {"SPARK_LOCAL_IP": LOOPBACK, "SPARK_LOCAL_DIRS": str(scratch), "SPARK_CONF_DIR": str(scratch)}
+        changes["JDK_JAVA_OPTIONS"] = os.environ["SPARK_SUBMIT_OPTS"]  # for the executors of the workers, too
         (scratch / "log4j2.properties").write_text(
             "rootLogger.level = info\nrootLogger.appenderRef.all.ref = all\n"
             "appender.all.type = Console\nappender.all.name = all\nappender.all.target = SYSTEM_ERR\n"
             "appender.all.layout.type = PatternLayout\nappender.all.layout.pattern = %m%n%ex\n"
         )
         command = [home / "bin" / "spark-class", f"org.apache.spark.deploy.{role}", "--host", LOOPBACK, "--webui-port", "0"]
-        with self._log(name).open("wb") as log:
+        with self._log(name).open("wb") as log, changed_environment({**changes, **java_environment()}):
             streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
-            return subprocess.Popen([*command, *options], env=environment, cwd=scratch, start_new_session=True, **streams)
+            return subprocess.Popen([*command, *options], cwd=scratch, start_new_session=True, **streams)
 
     def _log(self, name: str) -> Path:
         return self._folder / f"{name}.log"

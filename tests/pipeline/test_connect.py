@@ -15,6 +15,7 @@ import pyspark
 import pytest
 
 from experiments.pipeline.spark.java import java_environment
+from experiments.pipeline.spark.session import changed_environment
 from optimizer.dataset import open_dataset
 from tests.pipeline.cluster import LOOPBACK, free_port
 from tests.pipeline.conftest import lay
@@ -39,16 +40,11 @@ def started(folder: Path) -> Iterator[tuple[str, int]]:
         "spark.connect.grpc.binding.port": str(port), "spark.connect.grpc.binding.address": LOOPBACK,
         "spark.ui.enabled": "false", "spark.local.dir": str(folder),
     }  # fmt: skip
-    changes = {**java_environment(), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": LOOPBACK, "PYTHONPATH": None}
-    environment = {**os.environ, "PYTHONSAFEPATH": "1", **{name: value for name, value in changes.items() if value is not None}}
-    for name in (name for name, value in changes.items() if value is None):
-        environment.pop(name, None)
+    changes = {**java_environment(), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": LOOPBACK}
     command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", "local[2]", "--class", SERVER]
     command += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [*command, "spark-internal"], env=environment, cwd=folder, stdout=log, stderr=log, start_new_session=True
-        )
+    with (folder / "log").open("wb") as log, changed_environment({**changes, "PYTHONPATH": None, "PYTHONSAFEPATH": "1"}):
+        process = subprocess.Popen([*command, "spark-internal"], cwd=folder, stdout=log, stderr=log, start_new_session=True)
     try:
         wait_until(lambda: process.poll() is not None or answers(port), lambda: (folder / "log").read_text()[-3000:])
         assert process.poll() is None, (folder / "log").read_text()[-3000:]

@@ -57,32 +57,23 @@ def mistakes(folder: Path, text: str) -> str:
         ("[sweep", "is not valid TOML"),
         ('[generate]\nkind = "tcph"\nscale = 1', 'line 2: [generate] kind: there is no kind of dataset "tcph"'),
         ('[generate]\nkind = "tpch"', "line 1: [generate]: scale is missing: it is a number above 0"),
-        (
-            '[generate]\nkind = "tpch"\nscale = 1\ninto = "../x"',
-            "line 4: [generate] into: into is a folder within that of the pipeline",
-        ),
-        (
-            '[import]\nsources = ["d"]\ninto = "report"',
-            "line 3: [import] into: into is a folder within that of the pipeline",
-        ),
+        ('[generate]\nkind = "tpch"\nscale = 1\ninto = "../x"',
+         "line 4: [generate] into: into is a folder within that of the pipeline"),
+        ('[import]\nsources = ["d"]\ninto = "report"', "line 3: [import] into: into is a folder within that of the pipeline"),
         ('[import]\nsources = ["d"]\ninto = "results/run=x"', "and not results or report, not 'results/run=x'"),
         ('[import]\nsources = ["d"]\ninto = "./_planscope"', "and not results or report, not './_planscope'"),
         ('[import]\nsource = ["a"]', 'there is no source here; did you mean "sources"?'),
         ('[import]\nsources = ["a"]\non_reject = "drop"', "on_reject is one of keep, fail, not 'drop'"),
         ('[generate]\nkind = "tpch"\nscale = 1\n[import]\nsources = ["a"]', "both make the folder data"),
         ('[generate]\nkind = "tpch"\nscale = 1\n[import]\nsources = ["a"]\ninto = "./data/"', "both make the folder data"),
-        (
-            '[generate]\nkind = "tpch"\nscale = 1\n[import]\nsources = ["a"]\ninto = "data/a"',
-            "a dataset cannot be within another",
-        ),
+        ('[generate]\nkind = "tpch"\nscale = 1\n[import]\nsources = ["a"]\ninto = "data/a"',
+         "a dataset cannot be within another"),
         ("[analyze]", 'nothing to analyze: write data = "FOLDER", or add [generate] or [import]'),
         ('[analyze]\ndata = "x"\nsample = 3', "sample is a share from 0 to 1, not 3"),
-        (
-            '[sweep]\nqueries = ["chain/3"]\n[report]\nbasline = "x"',
-            'line 4: [report] basline: there is no basline here; did you mean "baseline"?',
-        ),
+        ('[sweep]\nqueries = ["chain/3"]\n[report]\nbasline = "x"',
+         'line 4: [report] basline: there is no basline here; did you mean "baseline"?'),
     ],
-)
+)  # fmt: skip
 def test_mistakes_in_the_file(tmp_path: Path, text: str, message: str) -> None:
     assert message in mistakes(tmp_path, text)
 

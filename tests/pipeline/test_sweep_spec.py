@@ -123,10 +123,8 @@ CHAIN = '[sweep]\nqueries = ["chain/4"]\n'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "[sweep]\nqueries = []",
-            'spec.toml, line 2: [sweep] queries: queries is a list of queries, such as ["chain/4..9"], not []',
-        ),
+        ("[sweep]\nqueries = []",
+         'spec.toml, line 2: [sweep] queries: queries is a list of queries, such as ["chain/4..9"], not []'),
         ("[sweep]\nrepeats = 1", "spec.toml, line 1: [sweep]: queries is missing: it is a list of queries"),
         (CHAIN + "repeets = 1", 'line 3: [sweep] repeets: there is no repeets here; did you mean "repeats"?'),
         (CHAIN + "repeats = 0", "line 3: [sweep] repeats: repeats is a whole number from 1 up, not 0"),
@@ -138,44 +136,27 @@ CHAIN = '[sweep]\nqueries = ["chain/4"]\n'
         ('[sweep]\nqueries = ["@missing.sql"]\ndata = "joingraph"', "there is no file"),
         (CHAIN + 'data = "nowhere"', "nowhere"),
         (CHAIN + 'data = ""', "data is a dataset, or a table of workload = dataset, not ''"),
-        (
-            CHAIN + 'data = {chian = "joingraph"}',
-            'line 3: [sweep] data: there is no workload "chian"; did you mean "chain"?',
-        ),
+        (CHAIN + 'data = {chian = "joingraph"}', 'line 3: [sweep] data: there is no workload "chian"; did you mean "chain"?'),
         (CHAIN + "[[sweep.variants]]\nname = {a = 1}", "line 4: [sweep.variants] name: a name is a text, not {'a': 1}"),
         (CHAIN + "[sweep.settings]\npruning = []", "line 4: [sweep.settings] pruning: the list is empty"),
-        (
-            CHAIN + '[sweep.settings]\nenumeration = "duplicate_free_rules"',
-            "variant default: enumeration=duplicate_free_rules needs cross_products=true",
-        ),
+        (CHAIN + '[sweep.settings]\nenumeration = "duplicate_free_rules"',
+         "variant default: enumeration=duplicate_free_rules needs cross_products=true"),
         (CHAIN + '[sweep.settings]\ndisable = "join_comute"', 'unknown rule "join_comute"'),
-        (
-            CHAIN + "seeds = [1]\n[sweep.settings]\nrule_order = 3",
-            "line 3: [sweep] seeds: rule_order is set by the settings and by the seeds",
-        ),
+        (CHAIN + "seeds = [1]\n[sweep.settings]\nrule_order = 3",
+         "line 3: [sweep] seeds: rule_order is set by the settings and by the seeds"),
         (CHAIN + 'seeds = [1]\nseed_settings = ["pruning"]', '"pruning" is no setting that takes a seed'),
-        (
-            CHAIN + '[[sweep.variants]]\nname = "a"\n[[sweep.variants]]\ngap = 0.1\nname = "a"',
-            'line 7: [sweep.variants] name: two variants are called "a"',
-        ),
-        (
-            CHAIN + "[sweep.settings]\nbudget_tasks = [0, 0.0]",
-            'line 3: [sweep.settings]: variants "budget_tasks=0" and "budget_tasks=0.0" have the same settings',
-        ),
-        (
-            CHAIN + '[sweep.settings]\npruning = ["none", "none"]\n[[sweep.variants]]\npruning = "both"',
-            'line 3: [sweep.settings]: variants "pruning=none" and "pruning=none" have the same settings',
-        ),
-        (
-            CHAIN + '[[sweep.variants]]\nname = "a"\n[[sweep.variants]]\npruning = "both"',
-            'line 5: [sweep.variants]: variants "a" and "pruning=both" have the same settings',
-        ),
-        (
-            '[sweep]\nqueries = [{query = "select 1", name = "a"}, {query = "select 2", name = "a"}]\ndata = "joingraph"',
-            'two queries are called "a"',
-        ),
+        (CHAIN + '[[sweep.variants]]\nname = "a"\n[[sweep.variants]]\ngap = 0.1\nname = "a"',
+         'line 7: [sweep.variants] name: two variants are called "a"'),
+        (CHAIN + "[sweep.settings]\nbudget_tasks = [0, 0.0]",
+         'line 3: [sweep.settings]: variants "budget_tasks=0" and "budget_tasks=0.0" have the same settings'),
+        (CHAIN + '[sweep.settings]\npruning = ["none", "none"]\n[[sweep.variants]]\npruning = "both"',
+         'line 3: [sweep.settings]: variants "pruning=none" and "pruning=none" have the same settings'),
+        (CHAIN + '[[sweep.variants]]\nname = "a"\n[[sweep.variants]]\npruning = "both"',
+         'line 5: [sweep.variants]: variants "a" and "pruning=both" have the same settings'),
+        ('[sweep]\nqueries = [{query = "select 1", name = "a"}, {query = "select 2", name = "a"}]\ndata = "joingraph"',
+         'two queries are called "a"'),
     ],
-)
+)  # fmt: skip
 def test_mistakes(text: str, message: str) -> None:
     assert message in mistakes(text)
 

@@ -191,7 +191,7 @@ def _driver(master: str, folder: Path, progress: Say, conf: Mapping[str, str]) -
     address = None if "SPARK_LOCAL_IP" in os.environ else address
     settings, log = {**configuration(master, folder, address), **conf}, folder / "spark.log"
     try:
-        with _changed(changes):
+        with changed_environment(changes):
             # PySpark cannot bear Ctrl-C while it starts: here it can come
             spark: SparkSession = in_thread(lambda: _launched(settings, log)).result()
     except Exception as error:
@@ -322,8 +322,8 @@ def _not_py4j(record: logging.LogRecord) -> bool:
 
 
 @contextmanager
-def _changed(changes: Mapping[str, str | None]) -> Iterator[None]:
-    """The environment with `changes`, as it was before afterwards."""
+def changed_environment(changes: Mapping[str, str | None]) -> Iterator[None]:
+    """The environment with `changes`, None meaning unset; as it was before afterwards."""
     before = {name: value for name in changes if (value := os.environ.pop(name, None)) is not None}
     os.environ.update({name: value for name, value in changes.items() if value is not None})
     try:
