@@ -214,7 +214,7 @@ def test_a_generator_that_fails(
     with pytest.raises(error, match=message):
         make_part(part(tmp_path, "tpch", "orders"))
     with pytest.raises(error, match=message.replace(r"orders\.parquet", "the tables")):
-        tpch_module.make_tables({"folder": str(tmp_path), "scale": "0.001"})
+        tpch_module.make_tables(tmp_path, "0.001")
     assert [path.name for path in tmp_path.iterdir()] == ["tpchgen-cli"], "nothing half-written remains"
 
 

@@ -24,9 +24,9 @@ from experiments.pipeline.analyze.pieces import Sketches, State, bare, batches_o
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import is_unique
 from experiments.pipeline.sketches.hyperloglog import hashes
-from experiments.pipeline.spark.keys import SMALL, dangling, none_breaks, repeated, with_values
+from experiments.pipeline.spark.keys import dangling, none_breaks, repeated, with_values
 from experiments.pipeline.spark.paths import reader, to_read
-from experiments.pipeline.spark.session import Say, Start
+from experiments.pipeline.spark.session import SMALL, Say, Start
 from experiments.pipeline.spark.tasks import collect, rows_of_tasks
 from optimizer.algebra.types import common_type
 from optimizer.catalog.findings import Constraint, read_findings

@@ -22,7 +22,7 @@ from experiments.pipeline.intake.request import ImportRequest, Plan, read_inputs
 from experiments.pipeline.intake.sources import Source
 from experiments.pipeline.spark.keys import none_breaks
 from experiments.pipeline.spark.publish import WORK
-from experiments.pipeline.spark.session import Say
+from experiments.pipeline.spark.session import SMALL, Say
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import MAX_PRECISION, is_decimal, is_float, is_string, type_name
 from optimizer.catalog.csv_files import csv_facts
@@ -30,7 +30,6 @@ from optimizer.catalog.declarations import ColumnDeclaration, TableDeclaration
 from optimizer.catalog.table import Table
 from optimizer.errors import CatalogError, many
 
-SMALL = 32 << 20  # bytes of all files
 _GROUP_ROWS = 122_880
 _LIKE_SPARKS = r"^\s*(\d{4}-\d\d-\d\d|(?i:true|false)\s*$)"
 

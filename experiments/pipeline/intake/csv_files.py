@@ -23,11 +23,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from experiments.pipeline.intake.opened import PLACE_BITS, SMALL, Opened, Read, check_distinct, numbered, union
+from experiments.pipeline.intake.opened import PLACE_BITS, Opened, Read, check_distinct, numbered, union
 from experiments.pipeline.intake.sources import COMPRESSED
 from experiments.pipeline.intake.values import literal
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.paths import reader, to_read
+from experiments.pipeline.spark.session import SMALL
 from optimizer.catalog.delimiters import name_of, rival
 from optimizer.errors import many
 

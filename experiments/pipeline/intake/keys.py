@@ -16,9 +16,9 @@ from pyspark.sql import functions as F
 from experiments.pipeline.intake.declared import Declared, reference_text
 from experiments.pipeline.intake.raw import RawTable
 from experiments.pipeline.spark.errors import translated
-from experiments.pipeline.spark.keys import SMALL, dangling, none_breaks, repeated, with_values
+from experiments.pipeline.spark.keys import dangling, none_breaks, repeated, with_values
 from experiments.pipeline.spark.paths import reader, to_read
-from experiments.pipeline.spark.session import Say
+from experiments.pipeline.spark.session import SMALL, Say
 from optimizer.errors import many
 
 

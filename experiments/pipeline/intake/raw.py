@@ -28,10 +28,10 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from executor.atomic import atomic_output, make_folder
-from experiments.pipeline.intake.opened import SMALL, Opened, batches, union
+from experiments.pipeline.intake.opened import Opened, batches, union
 from experiments.pipeline.intake.values import NO_TEXT, converted, literal, quoted
 from experiments.pipeline.spark.paths import reader, to_read, to_write
-from experiments.pipeline.spark.session import Say
+from experiments.pipeline.spark.session import SMALL, Say
 from experiments.pipeline.spark.tasks import parallelism, run_tasks
 from optimizer.algebra.types import type_name
 from optimizer.catalog.declarations import ColumnDeclaration

@@ -48,8 +48,7 @@ class Dataset(NamedTuple):
     @property
     def counts(self) -> Manifest:
         """What the stage counted."""
-        found: Manifest = self.manifest["counts"]
-        return found
+        return dict(self.manifest["counts"])
 
 
 def make_dataset(plan: Plan, place: str | Path, start: Start, say: Say) -> Dataset:

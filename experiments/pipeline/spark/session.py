@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]  # hears what goes on
 Start = Callable[[], "SparkSession"]  # gives the session, started on its first call
 DEFAULT_MASTER = "local[*]"
+SMALL = 32 << 20  # bytes of files that this process is done with sooner than Spark would be
 _PORTS = {"spark": 7077, "sc": 15002}  # where none is given
 _REACH_SECONDS = 10
 _BACKOFF = 2000  # milliseconds at most between 15 tries: calls to a server that is gone end within half a minute, and not in ten
