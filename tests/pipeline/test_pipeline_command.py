@@ -88,30 +88,37 @@ def test_mistakes_of_all_stages_are_told_together(tmp_path: Path) -> None:
     assert told.startswith("spec.toml has 4 mistakes") and all(f"line {n}:" in told for n in (1, 2, 6, 8)) and '"bth"' in told
 
 
-def test_nothing_runs_where_a_later_stage_cannot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = written(tmp_path, '[generate]\nkind = "tpch"\nscale = 0.01\n[sweep]\nqueries = ["tpch/q01", "tpch/q77"]')
-    assert main(["pipeline", "run", str(path), "-o", str(tmp_path / "out")]) == 2
-    assert 'line 5: [sweep] queries: there is no built-in query "tpch/q77"' in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-    text = '[import]\nsources = ["none"]\n[sweep]\nqueries = ["chain/3"]\ndata = "joingraph"\n[report]\nbaseline = "zzz"'
-    assert main(["pipeline", "run", str(written(tmp_path, text)), "-o", str(tmp_path / "out")]) == 2
+TPCH, FILES = '[generate]\nkind = "tpch"\nscale = 0.01\n', '[import]\nsources = ["a.csv"]\n'
+NOPE = 'there is no table "nope" to analyze\nthere is '
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (TPCH + '[sweep]\nqueries = ["tpch/q01", "tpch/q77"]',
+         ['line 5: [sweep] queries: there is no built-in query "tpch/q77"']),
+        ('[import]\nsources = ["none"]\n[sweep]\nqueries = ["chain/3"]\ndata = "joingraph"\n[report]\nbaseline = "zzz"',
+         ["spec.toml, line 1: [import]: there is no file or folder",
+          'line 7: [report] baseline: there is no variant "zzz" in the sweep; there are default']),
+        (FILES + 'jars = ["no.jar"]\n[analyze]\ndata = "nowhere"',
+         ["spec.toml, line 1: [import]: there is no file ", "no.jar", "spec.toml, line 4: [analyze]: there is no folder"]),
+        (TPCH + '[analyze]\ntables = ["nope"]', [NOPE]),
+        (FILES + '[analyze]\ntables = ["nope"]', [NOPE]),
+        ('[analyze]\ntables = ["nope"]\ndata = "."', [NOPE]),
+    ],
+)  # fmt: skip
+def test_nothing_runs_where_a_later_stage_cannot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: list[str]
+) -> None:
+    lay(tmp_path, {"spec.toml": text, "a.csv": "a\n1\n"})
+    assert main(["pipeline", "run", str(tmp_path / "spec.toml"), "-o", str(tmp_path / "out")]) == 2
     told = capsys.readouterr().err
-    assert (
-        "spec.toml, line 1: [import]: there is no file or folder" in told
-        and 'line 7: [report] baseline: there is no variant "zzz" in the sweep; there are default' in told
-    )
-    (tmp_path / "a.csv").write_text("a\n1\n")
-    text = '[import]\nsources = ["a.csv"]\njars = ["no.jar"]\n[analyze]\ndata = "nowhere"'
-    assert main(["pipeline", "run", str(written(tmp_path, text)), "-o", str(tmp_path / "out")]) == 2
-    told = capsys.readouterr().err
-    assert f"spec.toml, line 1: [import]: there is no file {tmp_path / 'no.jar'}" in told
-    assert "spec.toml, line 4: [analyze]: there is no folder" in told
-    for made in ('[generate]\nkind = "tpch"\nscale = 0.01', '[import]\nsources = ["a.csv"]', ""):
-        text = f'{made}\n[analyze]\ntables = ["nope"]' + ("" if made else '\ndata = "."')
-        assert main(["pipeline", "run", str(written(tmp_path, text)), "-o", str(tmp_path / "out")]) == 2
-        assert 'there is no table "nope" to analyze\nthere is ' in capsys.readouterr().err
+    assert all(each in told for each in said), told
     assert not (tmp_path / "out").exists()
-    written(tmp_path, '[generate]\nkind = "tpch"\nscale = 0.01\n[sweep]\nqueries = ["tpch/q01"]')
+
+
+def test_files_and_stages_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, TPCH + '[sweep]\nqueries = ["tpch/q01"]')
     assert main(["pipeline", "run", str(tmp_path / "missing.toml")]) == 2
     assert "cannot read" in capsys.readouterr().err
     assert main(["pipeline", "run", str(path), "--stage", "report"]) == 2

@@ -161,24 +161,20 @@ def test_what_others_put_beside_a_report_stays(results: Path, spark: SparkSessio
 
 def tables(variants: int, figures: dict[str, float]) -> dict[str, pa.Table]:
     """Tables as `aggregate` makes them, with as many variants, three workloads and the columns that figures read."""
-    by_query, by_relations = [], []
     names = ("plan_ms", "costed", "cost", "elapsed_ms", "cost_ratio", "elapsed_ms_ratio", "q_error", "q_error_max")
-    blank = dict.fromkeys(names)
-    known = {"data": "joingraph", "items": 1, "errors": 0, **blank}
-    for v in range(variants):
-        for w, workload in enumerate(("chain", "star", "one")):
-            for n in range(2, 3 if workload == "one" else 6):
-                values = {name: value * (1 + v) * (w + n) for name, value in figures.items()}
-                row = {"workload": workload, "relations": n, "variant": f"v{v}", "query": f"{workload}/{n}", **known, **values}
-                by_query.append(row)
-                by_relations.append(row)
-    floats = [(name, pa.float64()) for name in blank]
-    schema = pa.schema(
-        [(name, pa.string()) for name in ("workload", "variant", "query", "data")]
-        + [(name, pa.int64()) for name in ("relations", "items", "errors")]
-        + floats
-    )
-    return {"by_query": pa.Table.from_pylist(by_query, schema), "by_relations": pa.Table.from_pylist(by_relations, schema)}
+    rows = [
+        {"workload": workload, "relations": n, "variant": f"v{v}", "query": f"{workload}/{n}", "data": "joingraph"}
+        | {"items": 1, "errors": 0, **dict.fromkeys(names)}
+        | {name: value * (1 + v) * (w + n) for name, value in figures.items()}
+        for v in range(variants)
+        for w, workload in enumerate(("chain", "star", "one"))
+        for n in range(2, 3 if workload == "one" else 6)
+    ]
+    types = {
+        pa.string(): ("workload", "variant", "query", "data"), pa.int64(): ("relations", "items", "errors"), pa.float64(): names,
+    }  # fmt: skip
+    table = pa.Table.from_pylist(rows, pa.schema([(name, type) for type, those in types.items() for name in those]))
+    return {"by_query": table, "by_relations": table}
 
 
 def drawn(found: dict[str, pa.Table], variants: list[str], baseline: str) -> dict[str, Figure]:
