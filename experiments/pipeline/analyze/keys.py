@@ -57,10 +57,8 @@ def verify(
     known: Mapping[str, Mapping[str, str]], states: Mapping[Path, State], start: Start, say: Say,
 ) -> list[Constraint]:  # fmt: skip
     """Every declared key and foreign key of and to the tables, all of which hold. `known`: identities of files, by table;
-    `states`: what the files were then.
-
-    What was found is remembered, so that nothing is verified twice. Raises CatalogError for what the data contradicts.
-    """
+    `states`: what the files were then. What was found is remembered, so that nothing is verified twice. Raises CatalogError for
+    what the data contradicts."""
     every, findings = declared(catalog, chosen), read_findings(folder)
     found = {one: words for one in every if (words := findings.against(one, known)) is not None}
     found |= {one: "" for one in every if one not in found and proved(one, sketches)}

@@ -81,9 +81,7 @@ def _check(recipe: Recipe, rows: Mapping[str, int], ordered: Collection[str]) ->
 
 def check_space(folder: Path, size: float, label: str, place: str) -> None:
     """Raises OutputError unless `size` bytes and a margin fit beside what is in `folder`, which counts as made already.
-
-    `place`: what the user may choose otherwise.
-    """
+    `place`: what the user may choose otherwise."""
     free = shutil.disk_usage(folder).free
     made = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     if size * _MARGIN - made > free:

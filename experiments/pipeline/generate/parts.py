@@ -71,10 +71,8 @@ def make_part(task: Task) -> dict[str, Any]:
 
 @contextmanager
 def part_file(task: Task) -> Iterator[Path]:
-    """A name to write the part to, alone in a folder; when the block ends well the file takes its place.
-
-    Raises OutputError when the disk is full; nothing remains then.
-    """
+    """A name to write the part to, alone in a folder; when the block ends well the file takes its place. Raises OutputError
+    when the disk is full; nothing remains then."""
     inside = Path(task["folder"])
     if not inside.is_dir():
         raise OutputError(f"a worker does not see {inside}: the folder must be one that this machine and all workers share")

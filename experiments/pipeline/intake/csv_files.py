@@ -65,9 +65,8 @@ class CsvFiles:
         self._delimiter("")
 
     def look(self, files: Mapping[str, str]) -> dict[str, Looked]:
-        """By label, for paths by label. Small files are looked at here, sooner than Spark would, others in one query.
-
-        Raises what Spark raises."""
+        """By label, for paths by label. Small files are looked at here, sooner than Spark would, others in one query. Raises
+        what Spark raises."""
         with suppress(OSError):  # Spark says why
             size = sum(os.path.getsize(path) for path in files.values())
             if size <= self.left and not any(path.lower().endswith(COMPRESSED) for path in files.values()):

@@ -26,10 +26,8 @@ def check_constraints(
     tables: Mapping[str, Declared], raw: Mapping[str, RawTable], reject_dangling: bool, say: Say
 ) -> dict[str, dict[str, str]]:
     """Removes the rows that break keys. By table and foreign key (`reference_text`), what is said of rows that still break it.
-
     Keys come first. Then foreign keys: rows that refer to no row are counted or, if so wished, removed; since other rows may
-    have referred to those, that goes on until no foreign key loses a row.
-    """
+    have referred to those, that goes on until no foreign key loses a row."""
     for read in raw.values():  # an interrupted run may have begun
         shutil.rmtree(read.removed, ignore_errors=True)
     for name, table in tables.items():

@@ -44,9 +44,8 @@ _REJECTS = _TOLD.append(pa.field("row", pa.int64()))
 
 
 def checked(file: Opened, targets: Sequence[ColumnDeclaration]) -> DataFrame:
-    """`c0`, `c1` …: the targets' values of all rows; `reason`, NULL for good rows, `column`, `value`, `record`; `file`.
-
-    Bytes that are no text are a mark in `value` and `record`."""
+    """`c0`, `c1` …: the targets' values of all rows; `reason`, NULL for good rows, `column`, `value`, `record`; `file`. Bytes
+    that are no text are a mark in `value` and `record`."""
     stored = [file.types.get(target.name) for target in targets]
     both = list(enumerate(zip(targets, stored, strict=True)))
     values = [f"{converted(f'v{i}', type, target.type)} AS c{i}" for i, (target, type) in both]

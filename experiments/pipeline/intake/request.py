@@ -73,11 +73,9 @@ class Plan:
 
 
 def import_dataset(request: ImportRequest, start: Start, say: Say, resume: str = "") -> Dataset:
-    """The imported dataset, in a folder or at a URI. `start` gives the Spark session; `resume`: a command that goes on.
-
-    Raises PipelineError, CatalogError, OutputError; then the folder holds no table, and what was done so far stays for the next
-    time, unless rows were rejected and that was to fail.
-    """
+    """The imported dataset, in a folder or at a URI. `start` gives the Spark session; `resume`: a command that goes on. Raises
+    PipelineError, CatalogError, OutputError; then the folder holds no table, and what was done so far stays for the next time,
+    unless rows were rejected and that was to fail."""
     plan = planned(request)
 
     def fill(inside: Path) -> tuple[Facts, Files]:

@@ -63,10 +63,8 @@ class Found(NamedTuple):
 
 
 def find_sources(sources: Sequence[Path], format: str | None, table: str | None) -> Found:
-    """`format`: of all files, whatever their names end in; `table`: all files are parts of this one table.
-
-    Raises PipelineError: nothing there, no file of a known kind, a table twice or in two formats, folders too deep.
-    """
+    """`format`: of all files, whatever their names end in; `table`: all files are parts of this one table. Raises
+    PipelineError: nothing there, no file of a known kind, a table twice or in two formats, folders too deep."""
     tables: dict[str, dict[str, Values]] = {}
     skipped: list[Path] = []
     schemas: list[Path] = []

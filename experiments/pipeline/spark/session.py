@@ -161,10 +161,8 @@ def is_local(master: str) -> bool:
 
 
 def reach(url: str) -> str | None:
-    """The address of this machine on the way to spark://a:1,b:2 or sc://a:1/;key=value; None for any other master.
-
-    Raises PipelineError when nobody listens there: Spark itself would try for minutes.
-    """
+    """The address of this machine on the way to spark://a:1,b:2 or sc://a:1/;key=value; None for any other master. Raises
+    PipelineError when nobody listens there: Spark itself would try for minutes."""
     scheme, separator, rest = url.partition("://")
     if not separator or scheme not in _PORTS:
         return None
@@ -295,11 +293,9 @@ def _why_not(master: str, error: Exception, log: Path) -> str:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A new folder for temporary files that does not outlive its process for long; empty but for hidden files.
-
-    A process that is killed removes nothing. So each folder holds a file that its process has locked, and whoever makes the next
-    folder removes those beside it whose locks are free.
-    """
+    """A new folder for temporary files that does not outlive its process for long; empty but for hidden files. A process that
+    is killed removes nothing. So each folder holds a file that its process has locked, and whoever makes the next folder
+    removes those beside it whose locks are free."""
     for held in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*/{_HELD}"):  # of this user: others' folders cannot be read
         if holder(held) is None:
             shutil.rmtree(held.parent, ignore_errors=True)

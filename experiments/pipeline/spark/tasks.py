@@ -69,10 +69,8 @@ def _outcomes(spark: SparkSession, name: str, texts: Sequence[str], tasks: Seque
 
 
 def rows_of_tasks(spark: SparkSession, count: int, rows_of: Callable[[int], pa.StructArray], row: pa.StructType) -> DataFrame:
-    """The rows that `rows_of` gives for each number below `count`, a Spark task each; `row`: their type.
-
-    An Arrow UDF does this, and not mapInArrow: that wants pandas, which nothing else here needs.
-    """
+    """The rows that `rows_of` gives for each number below `count`, a Spark task each; `row`: their type. An Arrow UDF does
+    this, and not mapInArrow: that wants pandas, which nothing else here needs."""
     from pyspark.sql import functions as f
     from pyspark.sql.pandas.types import from_arrow_type
 
@@ -87,10 +85,8 @@ def rows_of_tasks(spark: SparkSession, count: int, rows_of: Callable[[int], pa.S
 
 
 def collect(spark: SparkSession, frame: DataFrame, what: str, say: Say) -> list[Row]:
-    """All rows of `frame`, computed under the description `what`; `say` hears now and then how many tasks are done.
-
-    Raises PipelineError. Ctrl-C cancels what runs.
-    """
+    """All rows of `frame`, computed under the description `what`; `say` hears now and then how many tasks are done. Raises
+    PipelineError. Ctrl-C cancels what runs."""
     with translated(what):
         return waited(spark, frame.collect, what, say)
 

@@ -43,10 +43,8 @@ def ship(session: SparkSession, folder: Path) -> None:
 
 
 def run_one(position: int, name: str, tasks: Sequence[str]) -> str:
-    """What Spark calls for each row: the `outcome` of the task at `position` of `tasks`.
-
-    `name` is "module:function", `tasks` are JSON objects.
-    """
+    """What Spark calls for each row: the `outcome` of the task at `position` of `tasks`. `name` is "module:function", `tasks`
+    are JSON objects."""
     archive = next((path for path in Path(__file__).parents if path.suffix == ".zip" and path.is_file()), None)
     run = outcome if archive is None else _unpacked(archive)
     return run(name, tasks[position])

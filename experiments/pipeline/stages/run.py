@@ -38,12 +38,9 @@ State = dict[str, Any]
 def run_pipeline(
     pipeline: Pipeline, out: Path, spark: Start, say: Say, only: str | None = None, resume: str = ""
 ) -> dict[str, Outcome]:
-    """How each stage went, by name. All workers have to reach `out` under the same path.
-
-    All stages are checked before the first one runs, and their mistakes told together; `only` names one to run alone.
-    `resume`: the command that goes on.
-    Raises the PlanscopeError of the stage that failed, or KeyboardInterrupt; stages before it stay done.
-    """
+    """How each stage went, by name. All workers have to reach `out` under the same path. All stages are checked before the
+    first one runs, and their mistakes told together; `only` names one to run alone. `resume`: the command that goes on. Raises
+    the PlanscopeError of the stage that failed, or KeyboardInterrupt; stages before it stay done."""
     names = [stage.name for stage in pipeline.stages]
     stages = [stage for stage in pipeline.stages if only is None or stage.name == only]
     if not stages:
