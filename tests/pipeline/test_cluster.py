@@ -11,7 +11,7 @@ from experiments.pipeline.sweep.columns import SETTLED
 from experiments.pipeline.sweep.run import progress_of, read_results, run_folder, runs
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
-from tests.pipeline.cluster import LOOPBACK, Cluster, cluster, free_port
+from tests.pipeline.cluster import Cluster, cluster
 from tests.processes import PATIENCE, run_python, start_python, wait_until
 
 pytestmark = pytest.mark.slow
@@ -121,14 +121,6 @@ def test_a_master_without_workers_is_said(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert f"error: {running.url} gave no executor within 3 s" in done.stderr
     assert "Traceback" not in done.stderr and "WARN" not in done.stderr
-
-
-def test_a_master_that_is_not_there_is_said(tmp_path: Path) -> None:
-    url = f"spark://{LOOPBACK}:{free_port()}"
-    arguments = ["data", "generate", "tpch", "--scale", "0.2", "-o", str(tmp_path / "out"), "--master", url]
-    done = run_python("-m", "experiments", *arguments)
-    assert done.returncode == 2
-    assert f"error: cannot reach {url}" in done.stderr
 
 
 PLANS = """

@@ -12,6 +12,7 @@ from experiments.pipeline.spark import session
 from experiments.pipeline.spark.errors import PipelineError, explain, translated
 from experiments.pipeline.spark.session import configuration, environment, is_local, reach, spark_session
 from optimizer.errors import CatalogError
+from tests.pipeline.cluster import free_port
 from tests.processes import run_python
 
 
@@ -98,12 +99,14 @@ def test_no_address(url: str) -> None:
         reach(url)
 
 
-def test_a_cluster_that_is_not_there_is_said_at_once() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound but not listening
-        port = taken.getsockname()[1]
-        with pytest.raises(PipelineError, match=f"cannot reach spark://127.0.0.1:{port}\n127.0.0.1:{port}: Connection refused"):
-            reach(f"spark://127.0.0.1:{port}")
+def test_a_cluster_that_is_not_there_is_said_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(session, "_started", None)  # another test may have a session in this process
+    place = f"127.0.0.1:{free_port()}"
+    arguments = ["data", "generate", "tpch", "--scale", "0.2", "-o", str(tmp_path / "out"), "--master", f"spark://{place}"]
+    assert main(arguments) == 2
+    assert f"error: cannot reach spark://{place}\n{place}: Connection refused\n" in capsys.readouterr().err
 
 
 def test_a_remote_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -658,16 +658,6 @@ def test_timestamps_as_spark_writes_them(importer, tmp_path):
     assert "at" not in report.unique and open_dataset(tmp_path / "shop").tables["t"].stats.columns["at"].max == moments[1]
 
 
-def test_declared_booleans(importer, tmp_path):
-    """Queried, imported, and as DuckDB reads them."""
-    texts = ["true", "T", "Yes", "y", "1", "FALSE", "f", "nO", "n", "0", ""]
-    lines = "".join(f"{n},{text}\n" for n, text in enumerate(texts))
-    lay(tmp_path / "shop", {"t.csv": f"n,b\n{lines}", "schema.sql": "create table t (n int, b boolean)"})
-    expected = duckdb.execute("select cast(unnest(?::varchar[]) as boolean)", [[text or None for text in texts]]).fetchall()
-    for dataset in (tmp_path / "shop", importer(tmp_path / "shop")[0]):
-        assert [(row["b"],) for row in Session(dataset).sql("select n, b from t order by n").table.to_pylist()] == expected
-
-
 def test_orc(importer, tmp_path):
     """Arrow counts ORC's timestamps in nanoseconds, Spark in microseconds; the files say nothing of the unit."""
     moments = [

@@ -39,7 +39,8 @@ def noon(day, hour=12, micro=0):
             pa.int64(),
             {"9223372036854775807": 2**63 - 1, "9223372036854775808": BAD, "--1": BAD, "++1": BAD, "0xFFFFFFFFFFFFFFFF": BAD},
         ),
-        (pa.bool_(), {"true": True, "F": False, "yes": True, "0": False, "2": BAD, "on": BAD, "": BAD, " T ": True}),
+        (pa.bool_(), {"true": True, "F": False, "yes": True, "0": False, "2": BAD, "on": BAD, "": BAD, " T ": True}
+            | {"T": True, "Yes": True, "y": True, "1": True, "FALSE": False, "f": False, "nO": False, "n": False}),
         (pa.float64(), {"1.5": 1.5, "-1e3": -1000.0, "inf": math.inf, "1e400": BAD, "1,5": BAD, "": BAD, " .5": 0.5}),
         (pa.float32(), {"1e39": BAD, "0.5": 0.5}),
         (

@@ -145,7 +145,10 @@ class CsvFiles:
             whole = F.concat_ws(delimiter, *(F.coalesce(F.col(column), F.lit("")) for column in columns))
             broken, line = F.when(last, _OPEN).otherwise(broken), F.when(last, F.coalesce(line, whole)).otherwise(line)
         frame = frame.withColumns({"_broken": broken, "_line": line})
-        return frame.selectExpr(*numbered([self._value(columns[names.index(name)]) for name in wanted]), "_broken", "_line")
+        nulls = ", ".join(map(literal, dict.fromkeys(["", self.options.get("null", "")])))
+        chosen = [columns[names.index(name)] for name in wanted]
+        values = [f"CASE WHEN {column} NOT IN ({nulls}) THEN {column} END" for column in chosen]
+        return frame.selectExpr(*numbered(values), "_broken", "_line")
 
     def _split(self, path: str, delimiter: str, header: int, schema: str, columns: int) -> DataFrame:
         """Rows of the lines after the header, -1 if there is none. Spark's reader of CSV would leave out lines of nothing beyond
@@ -170,10 +173,6 @@ class CsvFiles:
                     f"{label}, line {rows.line_num}: this empty line is a NULL, which is not read where values have line breaks\n"
                     'write "" for a NULL'
                 )
-
-    def _value(self, column: str) -> str:
-        nulls = ["", *([self.options["null"]] if "null" in self.options else [])]
-        return f"CASE WHEN {column} NOT IN ({', '.join(map(literal, nulls))}) THEN {column} END"
 
     def _lines(self, path: str, end: str | None = None) -> DataFrame:
         return reader(self.spark).text(to_read(path), lineSep=end)
