@@ -19,30 +19,24 @@ from tests.processes import run_python
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "Job aborted due to stage failure: ... pyspark.errors.exceptions.base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] "
-            "Python in worker has different version: 3.9 than that in driver: 3.11, PySpark cannot run with different minor",
-            "the Spark workers run Python 3.9, this process Python 3.11: both have to be of one version",
-        ),
+        ("Job aborted due to stage failure: ... pyspark.errors.exceptions.base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] "
+         "Python in worker has different version: 3.9 than that in driver: 3.11, PySpark cannot run with different minor",
+         "the Spark workers run Python 3.9, this process Python 3.11: both have to be of one version"),
         ("ModuleNotFoundError: No module named 'sqlglot'", "the Spark workers' Python has no module sqlglot"),
         ('java.io.IOException: Cannot run program "/x/python": error=2', "the Spark workers have no program /x/python"),
         ("java.io.IOException: No space left on device", "the disk is full: Spark could not write"),
         ("java.lang.OutOfMemoryError: Java heap space", "Spark's Java process ran out of memory"),
         ("[PATH_NOT_FOUND] Path does not exist: file:/a. SQLSTATE: 42K03", "Spark failed: Path does not exist: file:/a."),
         ("An error occurred while calling o1.x.\njava.lang.RuntimeException: odd\n\tat a.b(C.java)", "Spark failed: odd"),
-        (
-            "java.net.ConnectException: Call From here to there:8020 failed: java.net.ConnectException: Connection refused; see",
-            "a server does not answer (Call From here to there:8020 failed: java.net.ConnectException: Connection refused)",
-        ),
-        (
-            "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
-            "Spark has no jar that reads and writes such URIs",
-        ),
+        ("java.net.ConnectException: Call From here to there:8020 failed: java.net.ConnectException: Connection refused; see",
+         "a server does not answer (Call From here to there:8020 failed: java.net.ConnectException: Connection refused)"),
+        ("java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
+         "Spark has no jar that reads and writes such URIs"),
         ("Error while sending or receiving", "Spark stopped while it was needed: its Java process was killed"),
         ("An error occurred while calling o81.collectToPython", "Spark stopped while it was needed"),
         ("", "Spark failed: Failure"),
     ],
-)
+)  # fmt: skip
 def test_what_a_failure_means(text: str, said: str) -> None:
     class Failure(PySparkException):
         def __str__(self) -> str:

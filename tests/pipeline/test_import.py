@@ -25,6 +25,7 @@ from experiments.pipeline.intake.sources import Source, with_driver
 from experiments.pipeline.intake.summary import summary_text
 from experiments.pipeline.intake.tables import Tables
 from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.session import configured
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, Interrupted, OutputError
 from tests.pipeline.conftest import lay
@@ -353,11 +354,8 @@ def test_json_integers_beyond_bigint_are_decimals(importer, tmp_path):
         '{"a": 9999999999999999999, "b": 18446744073709551615, "c": 1.0}\n{"a": 1, "b": 1, "c": 2}\n'
     )
     folder, _ = importer(tmp_path / "t.json")
-    assert [file.type for file in pq.read_schema(open_dataset(folder).tables["t"].files[0])] == [
-        pa.decimal128(38, 0),
-        pa.decimal128(38, 0),
-        pa.float64(),
-    ]
+    types = [field.type for field in pq.read_schema(open_dataset(folder).tables["t"].files[0])]
+    assert types == [pa.decimal128(38, 0), pa.decimal128(38, 0), pa.float64()]
 
 
 def test_json_objects_and_arrays_among_other_values_are_texts(importer, tmp_path):
@@ -626,11 +624,8 @@ def test_rows_keep_their_numbers_where_tables_are_split_differently(importer, sp
     lines = [f"{i % 90},{'x' if i % 7 == 0 else i}" for i in range(1, 121)]
     files = {"a.csv": "\n".join(["k,v", *lines, ""])} | {f"b/{i}.csv": f"k\n{i}\n" for i in range(8)}
     lay(tmp_path / "shop", {**files, "schema.sql": "create table a (k int primary key, v int); create table b (k int);"})
-    spark.conf.set("spark.sql.files.openCostInBytes", "1")
-    try:
+    with configured(spark, {"spark.sql.files.openCostInBytes": "1"}):
         folder, _ = importer(tmp_path / "shop")
-    finally:
-        spark.conf.unset("spark.sql.files.openCostInBytes")
     assert len(list((folder / "a").iterdir())) > 2
     seen, expected = set(), set()
     for row in range(1, 121):
