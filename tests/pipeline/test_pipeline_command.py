@@ -226,17 +226,7 @@ def test_status_tells_what_runs_and_what_was_stopped(tmp_path: Path, capsys: pyt
 
 @pytest.mark.slow
 def test_from_generated_data_to_a_report(spark: SparkSession, tmp_path: Path) -> None:
-    text = """
-    [generate]
-    kind = "tpch"
-    scale = 0.01
-    [analyze]
-    [sweep]
-    queries = ["tpch/q03", "tpch/q05"]
-    execute = true
-    analyze = true
-    [report]
-    """
+    text = TPCH + '[analyze]\n[sweep]\nqueries = ["tpch/q03", "tpch/q05"]\nexecute = true\nanalyze = true\n[report]'
     pipeline = read_pipeline(written(tmp_path, text))
     done = run_pipeline(pipeline, tmp_path / "out", lambda: spark, lambda line: None)
     assert [outcome.made for outcome in done.values()] == [True] * 4

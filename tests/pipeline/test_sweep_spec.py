@@ -60,14 +60,8 @@ def test_a_query_with_a_name_of_its_own_has_the_data_of_its_workload() -> None:
 
 
 def test_estimators_that_count_rows() -> None:
-    text = """
-        [sweep]
-        data = "tpch:0.01"
-        queries = ["tpch/q03"]
-        [sweep.settings]
-        estimator = ["true", "perturbed"]
-        """
-    assert [variant.settings["estimator"] for variant in plan_of(text).variants] == ["true", "perturbed"]
+    plan = plan_sweep(SweepSpec(["tpch/q03"], data="tpch:0.01", settings={"estimator": ["true", "perturbed"]}), code="test")
+    assert [variant.settings["estimator"] for variant in plan.variants] == ["true", "perturbed"]
 
 
 @pytest.fixture
@@ -265,14 +259,7 @@ def test_a_plan_is_read_back_as_it_was(tmp_path: Path) -> None:
 def test_plug_ins_of_a_sweep(tmp_path: Path) -> None:
     """Named beside the specification, in the settings of all items; a run with another text of them is another run."""
     (tmp_path / "mine.py").write_text(HEAD + FREE)
-    text = """
-    [sweep]
-    queries = ["chain/3"]
-    data = "joingraph"
-    plugins = ["mine.py"]
-    [sweep.settings]
-    cost_model = ["free", "c_out"]
-    """
+    text = '[sweep]\nqueries = ["chain/3"]\nplugins = ["mine.py"]\n[sweep.settings]\ncost_model = ["free", "c_out"]'
     plan = plan_of(text, tmp_path)
     assert [variant.name for variant in plan.variants] == ["cost_model=free", "cost_model=c_out"]
     assert {tuple(variant.settings["plugins"]) for variant in plan.variants} == {(str(tmp_path / "mine.py"),)}
@@ -287,20 +274,10 @@ def test_plug_ins_of_a_sweep(tmp_path: Path) -> None:
 
 def test_injected_cardinalities_are_those_of_each_query(tmp_path: Path) -> None:
     (tmp_path / "known.csv").write_text("query,aliases,cardinality\nchain/3,r0 r1,7\nchain/4,r0 r1,9\n")
-    plan = plan_of(
-        """
-        [sweep]
-        queries = ["chain/3..4"]
-        data = "joingraph"
-        [sweep.settings]
-        estimator = "injected"
-        injected = "known.csv"
-        cost_model = "c_out"
-        """,
-        tmp_path,
-    )
+    known = {"estimator": "injected", "injected": "known.csv", "cost_model": "c_out"}
+    plan = plan_sweep(SweepSpec(["chain/3..4"], settings=known, base=tmp_path), code="test")
     for number, rows in ((0, 7.0), (1, 9.0)):
         settings = settings_of(plan.items[number])
         assert settings.injected == f"{tmp_path / 'known.csv'}:chain/{number + 3}"
-        known = Session("joingraph", settings).optimize(plan.items[number]["sql"])
-        assert rows in {node.rows for node in known.plan.walk()}
+        query = Session("joingraph", settings).optimize(plan.items[number]["sql"])
+        assert rows in {node.rows for node in query.plan.walk()}

@@ -23,13 +23,9 @@ if TYPE_CHECKING:
 
 DECLARATIONS = Path(__file__).parent.parent.parent / "workloads" / "tpch"
 _SIZES = {  # rows and bytes per scale factor, but for the two tables that are always the same
-    "lineitem": (6_000_000, 232e6),
-    "orders": (1_500_000, 64e6),
-    "partsupp": (800_000, 45e6),
-    "customer": (150_000, 14e6),
-    "part": (200_000, 7e6),
-    "supplier": (10_000, 1e6),
-}
+    "lineitem": (6_000_000, 232e6), "orders": (1_500_000, 64e6), "partsupp": (800_000, 45e6), "customer": (150_000, 14e6),
+    "part": (200_000, 7e6), "supplier": (10_000, 1e6),
+}  # fmt: skip
 _FIXED_ROWS = {"nation": 25, "region": 5}
 _SAFE_SUPPLIERS = 229  # from here on no part has the same supplier twice (workloads/tpch/SOURCE.md)
 
