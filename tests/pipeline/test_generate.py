@@ -25,6 +25,7 @@ from experiments.pipeline.generate.recipe import parts_of
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.make import Dataset
 from experiments.pipeline.spark.manifest import read_manifest
+from experiments.pipeline.spark.session import unheard
 from experiments.workloads.data import open_data
 from experiments.workloads.join_graphs import join_graph
 from experiments.workloads.joingraph_data import graph_tables
@@ -40,10 +41,6 @@ from tests.pipeline.conftest import lay, no_spark
 TINY = Decimal("0.001")
 
 
-def silent(line: str) -> None:
-    pass
-
-
 def files_of(folder: Path) -> dict[str, int]:
     """Data files by path, with the time each was written."""
     return {path.relative_to(folder).as_posix(): path.stat().st_mtime_ns for path in sorted(folder.rglob("*.parquet"))}
@@ -52,7 +49,7 @@ def files_of(folder: Path) -> dict[str, int]:
 @pytest.fixture(scope="module")
 def split(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """TPC-H at 0.001 in two files a table: fourteen runs of tpchgen-cli, of a second each, in Spark's tasks."""
-    return generate(recipe("tpch", TINY, 2), tmp_path_factory.mktemp("split") / "data", lambda: spark, silent)
+    return generate(recipe("tpch", TINY, 2), tmp_path_factory.mktemp("split") / "data", lambda: spark, unheard)
 
 
 def check_keys(catalog: Catalog, connection: duckdb.DuckDBPyConnection) -> int:
@@ -117,7 +114,7 @@ def test_the_manifest_says_what_was_made(split: Dataset) -> None:
 @pytest.mark.slow
 def test_what_is_there_is_left_alone(split: Dataset) -> None:
     before = files_of(Path(split.place))
-    again = generate(recipe("tpch", TINY, 2), Path(split.place), no_spark, silent)
+    again = generate(recipe("tpch", TINY, 2), Path(split.place), no_spark, unheard)
     assert not again.made
     assert again.counts["rows"] == split.counts["rows"] and again.counts["seconds"] == split.counts["seconds"]
     assert files_of(Path(split.place)) == before
@@ -126,12 +123,12 @@ def test_what_is_there_is_left_alone(split: Dataset) -> None:
 @pytest.mark.slow
 def test_another_dataset_is_not_overwritten(split: Dataset, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"holds tpch at scale 0\.001 \(parts 2\), not tpch at scale 0\.002"):
-        generate(recipe("tpch", Decimal("0.002")), Path(split.place), no_spark, silent)
+        generate(recipe("tpch", Decimal("0.002")), Path(split.place), no_spark, unheard)
     (tmp_path / "letter.txt").write_text("dear reader")
     with pytest.raises(OutputError, match=r"is not empty \(it holds letter\.txt\)"):
-        generate(recipe("tpch", TINY), tmp_path, no_spark, silent)
+        generate(recipe("tpch", TINY), tmp_path, no_spark, unheard)
     with pytest.raises(OutputError, match="is a file"):
-        generate(recipe("tpch", TINY), tmp_path / "letter.txt", no_spark, silent)
+        generate(recipe("tpch", TINY), tmp_path / "letter.txt", no_spark, unheard)
 
 
 @pytest.mark.slow
@@ -139,7 +136,7 @@ def test_files_lost_later_are_noticed(split: Dataset, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(split.place, tmp_path / "copy"))
     (copy / "orders" / "part-00001.parquet").unlink()
     with pytest.raises(OutputError, match="missing or were changed"):
-        generate(recipe("tpch", TINY, 2), copy, no_spark, silent)
+        generate(recipe("tpch", TINY, 2), copy, no_spark, unheard)
 
 
 def leave_unfinished(split: Dataset, folder: Path) -> Path:
@@ -162,7 +159,7 @@ def test_an_interrupted_generation_makes_what_is_missing_and_no_more(spark: Spar
     with pytest.raises(CatalogError, match=r"(?s)unfinished tpch at scale 0\.001.*go on with it: planscope data generate tpch"):
         open_dataset(tmp_path / "data")
     with pytest.raises(OutputError, match=r"unfinished tpch at scale 0\.001, not tpch at scale 0\.002"):
-        generate(recipe("tpch", Decimal("0.002")), tmp_path / "data", no_spark, silent)
+        generate(recipe("tpch", Decimal("0.002")), tmp_path / "data", no_spark, unheard)
     lines: list[str] = []
     made = generate(recipe("tpch", TINY, 2), tmp_path / "data", lambda: spark, lines.append)
     assert made.made and made.counts["rows"] == split.counts["rows"]
@@ -181,12 +178,12 @@ def test_a_task_that_fails_leaves_the_rest_to_go_on_with(spark: SparkSession, sp
     blocked = inside / "orders" / "part-00001.parquet"
     blocked.mkdir()  # the task cannot put its file there
     with pytest.raises(PipelineError, match=r"orders/part-00001\.parquet"):
-        generate(recipe("tpch", TINY, 2), tmp_path / "data", lambda: spark, silent)
+        generate(recipe("tpch", TINY, 2), tmp_path / "data", lambda: spark, unheard)
     assert (inside / "part" / "part-00000.parquet").exists()
     with pytest.raises(CatalogError, match="unfinished tpch"):
         open_dataset(tmp_path / "data")
     blocked.rmdir()
-    assert generate(recipe("tpch", TINY, 2), tmp_path / "data", lambda: spark, silent).counts["rows"] == split.counts["rows"]
+    assert generate(recipe("tpch", TINY, 2), tmp_path / "data", lambda: spark, unheard).counts["rows"] == split.counts["rows"]
 
 
 def part(folder: Path, kind: str, table: str) -> dict[str, Any]:
@@ -236,7 +233,7 @@ def test_a_disk_that_fills_up_while_a_part_is_written(tmp_path: Path, monkeypatc
 
 def test_a_disk_that_is_too_small_from_the_start(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"tpch:100000 needs about 36,\d{3},\d{3}\.0 MB, but .* left\nchoose a smaller scale"):
-        generate(recipe("tpch", Decimal(100_000)), tmp_path / "data", no_spark, silent)
+        generate(recipe("tpch", Decimal(100_000)), tmp_path / "data", no_spark, unheard)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -270,7 +267,7 @@ def test_permutations() -> None:
 def test_rows_of_join_graphs(spark: SparkSession, tmp_path: Path) -> None:
     """In parts by Spark and, as they are few, at once without it."""
     wanted = recipe("joingraph", Decimal("0.001"), 2, ["cycle/5"])
-    made = generate(wanted, tmp_path / "data", lambda: spark, silent)
+    made = generate(wanted, tmp_path / "data", lambda: spark, unheard)
     catalog = open_dataset(Path(made.place))
     expected = {table.name: table for table in graph_tables(join_graph("cycle/5"), 0.001)}
     assert set(catalog.tables) == set(expected)
@@ -281,7 +278,7 @@ def test_rows_of_join_graphs(spark: SparkSession, tmp_path: Path) -> None:
         assert table.keys == expected[name].keys
         for column, stats in expected[name].stats.columns.items():
             assert connection.sql(f"select count(distinct {column}) from {name}").fetchone() == (stats.ndv,)
-    at_once = generate(recipe("joingraph", Decimal("0.001"), None, ["cycle/5"]), tmp_path / "again", no_spark, silent)
+    at_once = generate(recipe("joingraph", Decimal("0.001"), None, ["cycle/5"]), tmp_path / "again", no_spark, unheard)
     assert "session" not in at_once.counts["seconds"]
     for name, table in open_dataset(Path(at_once.place)).tables.items():
         rows = [ds.dataset([str(file) for file in files]).to_table() for files in (table.files, catalog.tables[name].files)]
@@ -290,7 +287,7 @@ def test_rows_of_join_graphs(spark: SparkSession, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_tpcds(spark: SparkSession, tmp_path: Path, dsdgen: duckdb.DuckDBPyConnection) -> None:
-    made = generate(recipe("tpcds", Decimal("0.01"), 2), tmp_path / "data", lambda: spark, silent)
+    made = generate(recipe("tpcds", Decimal("0.01"), 2), tmp_path / "data", lambda: spark, unheard)
     catalog = open_dataset(Path(made.place))
     assert len(catalog.tables) == 24
     assert not any(is_opaque(column.type) for table in catalog.tables.values() for column in table.columns)

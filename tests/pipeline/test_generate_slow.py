@@ -14,17 +14,18 @@ from experiments.pipeline.generate.generate import generate
 from experiments.pipeline.generate.kinds import recipe
 from experiments.pipeline.generate.tpch import generator
 from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.session import unheard
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
 from tests.pipeline.conftest import no_spark
-from tests.pipeline.test_generate import files_of, silent
+from tests.pipeline.test_generate import files_of
 from tests.processes import kill_once, start_python
 
 pytestmark = pytest.mark.slow
 
 
 def test_tpch_at_scale_factor_1(spark: SparkSession, tmp_path: Path) -> None:
-    made = generate(recipe("tpch", Decimal(1)), tmp_path / "data", lambda: spark, silent)
+    made = generate(recipe("tpch", Decimal(1)), tmp_path / "data", lambda: spark, unheard)
     subprocess.run([generator(), "parquet", "-q", "-s", "1", "--num-threads", "2", "-o", str(tmp_path / "plain")], check=True)
     catalog, expected = open_dataset(Path(made.place)), open_dataset(tmp_path / "plain")
     assert made.counts["rows"]["lineitem"] == 6_001_215
@@ -37,7 +38,7 @@ def test_tpch_at_scale_factor_1(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_tpcds_at_scale_factor_1(spark: SparkSession, tmp_path: Path) -> None:
-    made = generate(recipe("tpcds", Decimal(1)), tmp_path / "data", lambda: spark, silent)
+    made = generate(recipe("tpcds", Decimal(1)), tmp_path / "data", lambda: spark, unheard)
     assert made.counts["rows"]["store_sales"] == 2_880_404
     catalog = open_dataset(Path(made.place))
     assert len(catalog.tables["store_sales"].files) == 2
@@ -61,12 +62,12 @@ def test_a_killed_generation_is_gone_on_with(spark: SparkSession, tmp_path: Path
         open_dataset(folder)
     before = parts_made(inside)
     assert 8 <= len(before) < 38
-    made = generate(recipe("tpch", Decimal("0.3"), 6), folder, lambda: spark, silent)
+    made = generate(recipe("tpch", Decimal("0.3"), 6), folder, lambda: spark, unheard)
     after = files_of(folder)
     assert len(after) == 38
     assert {name: after[name] for name in before} == before, "nothing was made twice"
     assert made.counts["rows"]["orders"] == 450_000
-    assert not generate(recipe("tpch", Decimal("0.3"), 6), folder, no_spark, silent).made
+    assert not generate(recipe("tpch", Decimal("0.3"), 6), folder, no_spark, unheard).made
 
 
 @pytest.fixture
@@ -85,13 +86,13 @@ def test_a_full_disk(spark: SparkSession, small_disk: Path, monkeypatch: pytest.
     wanted = recipe(kind, {"tpch": Decimal("0.1"), "tpcds": Decimal("0.05"), "joingraph": Decimal(1)}[kind])
     monkeypatch.setattr(module, "check_space", lambda *_: None)  # let it run into the wall
     with pytest.raises(PipelineError, match="no space left for"):
-        generate(wanted, small_disk / "data", lambda: spark, silent)
+        generate(wanted, small_disk / "data", lambda: spark, unheard)
     left = small_disk / "data" / "_planscope" / "unfinished"
     assert not list(left.glob(".task-*")), "scraps take no space"
     if left.exists():
         with pytest.raises(CatalogError, match=f"unfinished {kind}"):
             open_dataset(small_disk / "data")
     subprocess.run(["mount", "-o", "remount,size=400m", str(small_disk)], check=True)
-    made = generate(wanted, small_disk / "data", lambda: spark, silent)
+    made = generate(wanted, small_disk / "data", lambda: spark, unheard)
     assert sum(made.counts["rows"].values()) > 100_000
     open_dataset(small_disk / "data")

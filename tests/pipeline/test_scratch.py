@@ -18,13 +18,9 @@ with scratch_folder() as folder:
 """
 
 
-@pytest.fixture(autouse=True)
-def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_of_killed_processes_go_and_those_of_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-
-
-def test_folders_of_killed_processes_go_and_those_of_others_stay(tmp_path: Path) -> None:
     other = tmp_path / "planscope-spark-of-another-kind"
     other.mkdir()
     with start_python("-c", HOLD, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
