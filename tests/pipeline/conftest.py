@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from threading import Thread
 from typing import NoReturn
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from experiments.pipeline.spark.session import spark_session, stop_session
-from tests.pipeline.webhdfs import WebHdfs, webhdfs
+from tests.pipeline.webhdfs import WebHdfs
 
 
 def no_spark() -> NoReturn:
@@ -43,5 +44,7 @@ def hdfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WebHdfs]:
     """A server of files, which lie in tmp_path / "there" though Spark does not know that."""
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path / "home"))
     (tmp_path / "there").mkdir()
-    with webhdfs(tmp_path / "there") as server:
+    with WebHdfs(tmp_path / "there") as server:
+        Thread(target=server.serve_forever, daemon=True).start()
         yield server
+        server.shutdown()

@@ -9,15 +9,7 @@ from pyspark.sql import SparkSession
 from experiments.bench import code_version
 from experiments.cli import main
 from experiments.lock import hold
-from experiments.pipeline.stages.run import (
-    is_brief,
-    lock_file,
-    pipeline_status,
-    read_state,
-    run_pipeline,
-    state_file,
-    status_text,
-)
+from experiments.pipeline.stages.run import LOCK_FILE, STATE, is_brief, pipeline_status, read_state, run_pipeline, status_text
 from experiments.pipeline.stages.spec import Sweep, read_pipeline
 from experiments.pipeline.sweep import spec
 from experiments.pipeline.sweep.columns import COLUMNS
@@ -203,7 +195,7 @@ def test_status_tells_what_runs_and_what_was_stopped(tmp_path: Path, capsys: pyt
     pipeline = read_pipeline(written(tmp_path, SWEEP))
 
     def dies() -> SparkSession:
-        with pytest.raises(OutputError, match="another process is at work on it"), hold(lock_file(tmp_path), "it"):
+        with pytest.raises(OutputError, match="another process is at work on it"), hold(tmp_path / LOCK_FILE, "it"):
             pass
         status = pipeline_status(tmp_path)
         assert [(stage["name"], stage["state"]) for stage in status["stages"]] == [("sweep", "running"), ("report", "not begun")]
@@ -220,7 +212,7 @@ def test_status_tells_what_runs_and_what_was_stopped(tmp_path: Path, capsys: pyt
     state = read_state(tmp_path)
     assert state is not None
     state["stages"]["sweep"]["state"] = "running"  # a process that was killed has not said that it is not
-    state_file(tmp_path).write_text(json.dumps(state))
+    (tmp_path / STATE).write_text(json.dumps(state))
     assert pipeline_status(tmp_path)["stages"][0]["state"] == "stopped"
 
 

@@ -28,11 +28,12 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from executor.atomic import atomic_output, make_folder
+from executor.spark.waiting import is_remote
 from experiments.pipeline.intake.opened import Opened, batches, union
 from experiments.pipeline.intake.values import NO_TEXT, converted, literal, quoted
 from experiments.pipeline.spark.paths import reader, to_read, to_write
 from experiments.pipeline.spark.session import SMALL, Say
-from experiments.pipeline.spark.tasks import parallelism, run_tasks
+from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.algebra.types import type_name
 from optimizer.catalog.declarations import ColumnDeclaration
 
@@ -102,8 +103,9 @@ class RawTable:
     def write(self, say: Say) -> list[Facts]:
         """Writes the parts, anew if they are there, and tells of them. Raises what Spark raises."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        # a large file is for all cores, many small ones are for one each
-        splits = max(1, 2 * parallelism(self.spark) // max(1, len(self.files)))
+        # a large file is for all cores, many small ones are for one each; how many cores a server has it does not say
+        cores = 16 if is_remote(self.spark) else self.spark.sparkContext.defaultParallelism
+        splits = max(1, 2 * cores // max(1, len(self.files)))
         self.spark.conf.set("spark.sql.files.minPartitionNum", str(splits))
         done, written = 0, self.folder / "batch"
         for files in batches(self.files):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from executor.spark.waiting import is_remote, waited
+from executor.spark.waiting import waited
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks, translated
 from experiments.pipeline.spark.session import Say, unheard
 from experiments.pipeline.spark.worker import outcome, run_one
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 Task = Mapping[str, Any]
 Result = dict[str, Any]
 _NAMED_BY = ("name", "query", "table", "file", "path", "part")  # keys of a task that say which one it is
-_SLOTS_ELSEWHERE = 16
 
 
 def run_tasks(
@@ -89,11 +88,6 @@ def collect(spark: SparkSession, frame: DataFrame, what: str, say: Say) -> list[
     PipelineError. Ctrl-C cancels what runs."""
     with translated(what):
         return waited(spark, frame.collect, what, say)
-
-
-def parallelism(spark: SparkSession) -> int:
-    """How many tasks run at a time; behind Spark Connect, which does not say, a guess."""
-    return _SLOTS_ELSEWHERE if is_remote(spark) else max(1, spark.sparkContext.defaultParallelism)
 
 
 def _which(position: int, tasks: Sequence[Task]) -> str:

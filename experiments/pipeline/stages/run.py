@@ -27,10 +27,12 @@ from experiments.pipeline.spark.session import Say, Start
 from experiments.pipeline.stages.spec import ORDER, Context, Import, Outcome, Pipeline, Stage, error_text
 from experiments.pipeline.sweep.problems import SpecError
 from experiments.pipeline.sweep.run import progress_of, run_folder, runs
+from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.errors import CatalogError, PlanscopeError, many
 from optimizer.toml_places import Places
 
 VERSION = 1
+STATE, LOCK_FILE = f"{METADATA_FOLDER}/pipeline.json", f"{METADATA_FOLDER}/pipeline.lock"
 _NOT_BEGUN = {"state": "not begun", "since": None, "until": None, "text": ""}
 State = dict[str, Any]
 
@@ -47,8 +49,8 @@ def run_pipeline(
         raise SpecError(f"{pipeline.file.name} has no stage {only}; it has {', '.join(names)}")
     out = out.absolute()
     _check(stages, out, pipeline.places)
-    make_folder(lock_file(out).parent)
-    with hold(lock_file(out), f"the pipeline in {out}"):
+    make_folder(out / METADATA_FOLDER)
+    with hold(out / LOCK_FILE, f"the pipeline in {out}"):
         known = (read_state(out) or {}).get("stages", {})
         state = {"version": VERSION, "file": str(pipeline.file), "planned": names, "stages": known}
         return {stage.name: _run(stage, Context(out, spark, say, resume), state) for stage in stages}
@@ -83,7 +85,7 @@ def _run(stage: Stage, context: Context, state: State) -> Outcome:
 
     def remember(**facts: Any) -> None:
         state["stages"][stage.name] = {**state["stages"].get(stage.name, {}), **facts}
-        write_file(state_file(context.out), json.dumps(state, indent=1, ensure_ascii=False) + "\n")
+        write_file(context.out / STATE, json.dumps(state, indent=1, ensure_ascii=False) + "\n")
 
     remember(state="running", since=now(), until=None, text="")
     try:
@@ -105,15 +107,7 @@ def _run(stage: Stage, context: Context, state: State) -> Outcome:
 
 def read_state(out: Path) -> State | None:
     """None when no pipeline was ever run in `out`, or nobody can tell."""
-    return read_facts(state_file(out), VERSION, {"file", "planned", "stages"})
-
-
-def state_file(out: Path) -> Path:
-    return out / "_planscope" / "pipeline.json"
-
-
-def lock_file(out: Path) -> Path:
-    return out / "_planscope" / "pipeline.lock"
+    return read_facts(out / STATE, VERSION, {"file", "planned", "stages"})
 
 
 def _show_time(seconds: float) -> str:
@@ -131,7 +125,7 @@ def pipeline_status(out: Path) -> dict[str, Any]:
     Raises CatalogError when `out` holds neither a pipeline nor results of a sweep.
     """
     out = out.absolute()
-    state, names, at_work = read_state(out), runs(out), holder(lock_file(out))
+    state, names, at_work = read_state(out), runs(out), holder(out / LOCK_FILE)
     if state is None and not names:
         there = "" if out.is_dir() else ": there is no such folder"
         raise CatalogError(f"no pipeline was run in {out}{there}\nplanscope pipeline run SPEC.toml -o {out} does that")
