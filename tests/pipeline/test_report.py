@@ -27,7 +27,7 @@ from experiments.pipeline.sweep.run import read_results, run_folder
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from memo_viz.page_style import PAGE_STYLE
 from optimizer.errors import CatalogError, OutputError, PlanscopeError
-from tests.pipeline.conftest import no_spark
+from tests.pipeline.conftest import lay, no_spark
 
 UNITS = ("set_cost_model", "set_estimator")
 
@@ -142,9 +142,7 @@ def test_reports_that_cannot_be(results: Path, tmp_path: Path) -> None:
 def test_what_others_put_beside_a_report_stays(results: Path, spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "mine"
     shutil.copytree(results / "results", out / "results")
-    thesis = out / "report" / "thesis.tex"
-    thesis.parent.mkdir()
-    thesis.write_text("precious")
+    thesis = lay(out, {"report/thesis.tex": "precious"}) / "report" / "thesis.tex"
     with pytest.raises(OutputError, match=r"report is there, and no report of planscope's\nmove it out of the way"):
         write_report(out, lambda: spark)
     assert thesis.read_text() == "precious" and len(list(thesis.parent.iterdir())) == 1

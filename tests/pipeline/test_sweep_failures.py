@@ -25,6 +25,7 @@ from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import PlanscopeError
 from tests.bench.clock import stop_clock
 from tests.pipeline import failing
+from tests.pipeline.conftest import lay
 from tests.processes import PATIENCE, wait_until
 
 
@@ -141,9 +142,7 @@ def test_no_process_outlives_its_parent(child: Any, tmp_path: Path) -> None:
 
 
 def test_other_data_than_planned_is_an_error(child: Any, tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / "t.csv").write_text("a\n1\n2\n")
+    data = lay(tmp_path / "data", {"t.csv": "a\n1\n2\n"})
     plan = plan_sweep(SweepSpec([{"query": "select a from t", "data": str(data)}], execute=True), code="test")
     (data / "t.csv").write_text("a\n1\n2\n3\n")
     row = row_by(child(plan), plan, 0)

@@ -1,6 +1,7 @@
 """What a sweep is asked to do: every mistake is told at once, with its line; items and their ids are stable."""
 
 import json
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from experiments.pipeline.sweep.problems import Problems, SpecError, read_words
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError
 from optimizer.toml_places import Places
+from tests.pipeline.conftest import lay
 from tests.unit.test_plugins import FREE, HEAD
 
 
@@ -34,9 +36,7 @@ def mistakes(text: str, base: Path = Path()) -> str:
 
 
 def test_names_ranges_patterns_files_and_texts(tmp_path: Path) -> None:
-    (tmp_path / "queries").mkdir()
-    for name in ("b", "a"):
-        (tmp_path / "queries" / f"{name}.sql").write_text(f"select count(*) as {name} from chain_4_r0")
+    lay(tmp_path, {f"queries/{name}.sql": f"select count(*) as {name} from chain_4_r0" for name in ("b", "a")})
     plan = plan_of(
         """
         [sweep]
@@ -67,9 +67,7 @@ def test_estimators_that_count_rows() -> None:
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """A folder with the dataset `data` of one table t(a), three rows."""
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "t.csv").write_text("a\n1\n2\n3\n")
-    return tmp_path
+    return lay(tmp_path, {"data/t.csv": "a\n1\n2\n3\n"})
 
 
 def test_every_mistake_is_told_with_its_line() -> None:
@@ -166,8 +164,7 @@ def test_a_folder_is_looked_up_beside_the_specification(data: Path) -> None:
 
 
 def test_two_copies_of_a_dataset_need_names(data: Path) -> None:
-    (data / "copy").mkdir()
-    (data / "copy" / "t.csv").write_bytes((data / "data" / "t.csv").read_bytes())
+    shutil.copytree(data / "data", data / "copy")
     entries = '{query = "select a from t", data = "data"}, {query = "select a from t", data = "copy"%s}'
     assert "hold the same data" in mistakes(f"[sweep]\nqueries = [{entries % ''}]", data)
     assert plan_of("[sweep]\nqueries = [%s]" % (entries % ', name = "b"'), data).size == 2
@@ -218,10 +215,8 @@ def test_ids_and_runs_follow_from_what_is_done() -> None:
     assert plan_of(GRID.replace("budget_tasks = 0", "budget_tasks = 9")).items[5]["item"] != plan.items[5]["item"]
     newer = plan_sweep(SweepSpec(["chain/3"]), code="newer")
     assert plan_sweep(SweepSpec(["chain/3"]), code="test").run != newer.run
-    assert (
-        plan_sweep(SweepSpec(["chain/3"], same_code=False), code="newer").run
-        == plan_of('[sweep]\nqueries = ["chain/3"]\nsame_code = false').run
-    )
+    any_code = SweepSpec(["chain/3"], same_code=False)
+    assert plan_sweep(any_code, code="newer").run == plan_sweep(any_code, code="test").run
 
 
 def test_the_query_of_a_file_is_named_beside_the_specification(tmp_path: Path) -> None:
