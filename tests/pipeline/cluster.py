@@ -18,22 +18,19 @@ LOOPBACK = "127.0.0.1"
 class Cluster:
     """Processes that run until the cluster is left. `url` is what --master takes."""
 
-    def __init__(self, folder: Path, workers: int) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
         port = free_port()
         self.url = f"spark://{LOOPBACK}:{port}"
         self.master = self._start("master", "master.Master", "--port", str(port))
         self.workers: list[subprocess.Popen[bytes]] = []
-        try:
-            self._await("master", "I have been elected leader", 1)
-            for number in range(workers):
-                scratch = folder / f"worker-{number}"
-                options = ["--cores", "1", "--memory", "1g", "--work-dir", str(scratch)]
-                self.workers.append(self._start(f"worker-{number}", "worker.Worker", *options, self.url))
-            self._await("master", "Registering worker", workers)
-        except BaseException:
-            self.stop()
-            raise
+
+    def begin(self, workers: int) -> None:
+        self._await("master", "I have been elected leader", 1)
+        for number in range(workers):
+            options = ["--cores", "1", "--memory", "1g", "--work-dir", str(self._folder / f"worker-{number}")]
+            self.workers.append(self._start(f"worker-{number}", "worker.Worker", *options, self.url))
+        self._await("master", "Registering worker", workers)
 
     def kill_worker(self, number: int) -> None:
         """As if its machine were gone: the worker and all that it started."""
@@ -81,8 +78,9 @@ class Cluster:
 @contextmanager
 def cluster(folder: Path, workers: int) -> Iterator[Cluster]:
     """`workers` workers of one core that have registered; all processes are gone afterwards."""
-    running = Cluster(folder, workers)
+    running = Cluster(folder)
     try:
+        running.begin(workers)
         yield running
     finally:
         running.stop()

@@ -40,8 +40,8 @@ def generate(recipe: Recipe, place: str | Path, start: Start, say: Say, by_hand:
         check_space(inside, recipe.bytes, recipe.label, "a folder" if by_hand else "a PLANSCOPE_HOME")
         return _fill(recipe, inside, start, say)
 
-    plan = Plan(STAGE, what, {}, recipe.identity, fill, shlex.join(command) if by_hand else "")
-    return make_dataset(plan, place, start, say)
+    settings = {"kind": recipe.kind, "scale": recipe.scale, **recipe.settings}
+    return make_dataset(Plan(STAGE, what, {}, settings, fill, shlex.join(command) if by_hand else ""), place, start, say)
 
 
 def _fill(recipe: Recipe, inside: Path, start: Start, say: Say) -> tuple[Facts, Files]:
