@@ -348,21 +348,15 @@ def test_texts_of_another_encoding_are_rejected_and_told(importer, tmp_path):
         assert counts["tables"][name]["rejected"][0]["value"] == value
 
 
-def test_json_integers_beyond_bigint_are_decimals(importer, tmp_path):
-    """Of 19 digits as well as of 20."""
-    (tmp_path / "t.json").write_text(
-        '{"a": 9999999999999999999, "b": 18446744073709551615, "c": 1.0}\n{"a": 1, "b": 1, "c": 2}\n'
-    )
-    folder, _ = importer(tmp_path / "t.json")
-    types = [field.type for field in pq.read_schema(open_dataset(folder).tables["t"].files[0])]
+def test_json_values_of_odd_kinds(importer, tmp_path):
+    """Integers beyond BIGINT, of 19 digits as well as of 20, are decimals; objects and arrays among other values are texts."""
+    numbers = '{"a": 9999999999999999999, "b": 18446744073709551615, "c": 1.0}\n{"a": 1, "b": 1, "c": 2}\n'
+    nested = '{"a": 1, "o": {"x": 1}}\n{"a": "x", "o": [1]}\n{"a": [1, 2], "o": null}\n{"a": {"y": 1}}\n'
+    folder, counts = importer(lay(tmp_path / "files", {"numbers.json": numbers, "nested.json": nested}))
+    types = [column.type for column in open_dataset(folder).tables["numbers"].columns]
     assert types == [pa.decimal128(38, 0), pa.decimal128(38, 0), pa.float64()]
-
-
-def test_json_objects_and_arrays_among_other_values_are_texts(importer, tmp_path):
-    (tmp_path / "t.json").write_text('{"a": 1, "o": {"x": 1}}\n{"a": "x", "o": [1]}\n{"a": [1, 2], "o": null}\n{"a": {"y": 1}}\n')
-    folder, counts = importer(tmp_path / "t.json")
-    assert [row["a"] for row in rows(folder, "t")] == ["1", "x", "[1,2]", '{"y":1}']
-    assert counts["tables"]["t"]["dropped"].keys() == {"o"}
+    assert [row["a"] for row in rows(folder, "nested")] == ["1", "x", "[1,2]", '{"y":1}']
+    assert counts["tables"]["nested"]["dropped"].keys() == {"o"}
 
 
 @pytest.mark.slow

@@ -79,14 +79,11 @@ class CsvFiles:
         place = F.when(F.trim("value") != "", F.col("id"))
         nul, quotes = (F.bool_or(F.contains("value", F.lit(text))) for text in ("\0", self.quote))
         found = looked.groupBy("file").agg(
-            (F.max("odd") == 1).alias("over"),
-            (F.sum("odd") % 2 == 1).alias("open"),
-            F.bool_or(~F.is_valid_utf8("value")).alias("marked"),
-            (nul & quotes).alias("nul"),
-            F.min_by("value", place).alias("first"),
-            F.min(place).bitwiseAND((1 << PLACE_BITS) - 1).alias("at"),
+            (F.max("odd") == 1).alias("over"), (F.sum("odd") % 2 == 1).alias("open"),
+            F.bool_or(~F.is_valid_utf8("value")).alias("marked"), (nul & quotes).alias("nul"),
+            F.min_by("value", place).alias("first"), F.min(place).bitwiseAND((1 << PLACE_BITS) - 1).alias("at"),
             F.max_by("value", "id").alias("last"),
-        )
+        )  # fmt: skip
         return dict.fromkeys(files, Looked()) | {file: Looked(*looked) for file, *looked in found.collect()}
 
     def _look(self, content: bytes) -> Looked:

@@ -66,13 +66,9 @@ def checked(file: Opened, targets: Sequence[ColumnDeclaration]) -> DataFrame:
             faults.append(f"WHEN {condition} THEN struct({told})")
     line = f"coalesce(_line, to_json(struct({', '.join(record)}), map('ignoreNullFields', 'false')))"
     return frame.selectExpr("*", f"CASE {' '.join(faults)} END AS fault").selectExpr(
-        *(f"c{i}" for i in range(len(targets))),
-        "fault.reason",
-        "fault.column",
-        "make_valid_utf8(fault.value) AS value",
-        f"make_valid_utf8(CASE WHEN fault IS NOT NULL THEN {line} END) AS record",
-        f"{literal(file.label)} AS file",
-    )
+        *(f"c{i}" for i in range(len(targets))), "fault.reason", "fault.column", "make_valid_utf8(fault.value) AS value",
+        f"make_valid_utf8(CASE WHEN fault IS NOT NULL THEN {line} END) AS record", f"{literal(file.label)} AS file",
+    )  # fmt: skip
 
 
 class RawTable:

@@ -23,13 +23,10 @@ from optimizer.dataset import read_declarations
 STAGE = "import"
 VECTORIZED = ("spark.sql.parquet.enableVectorizedReader", "spark.sql.orc.enableVectorizedReader")
 _CONF = {
-    **dict.fromkeys(VECTORIZED, "true"),
-    "spark.sql.legacy.parquet.nanosAsLong": "true",
-    "spark.sql.files.minPartitionNum": "1",
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.session.timeZone": "UTC",
+    **dict.fromkeys(VECTORIZED, "true"), "spark.sql.legacy.parquet.nanosAsLong": "true",
+    "spark.sql.files.minPartitionNum": "1", "spark.sql.ansi.enabled": "true", "spark.sql.session.timeZone": "UTC",
     "spark.sql.unionOutputPartitioning": "false",  # a partition has rows of one file, in their order
-}
+}  # fmt: skip
 SMALL = 64 << 20  # bytes
 _ENCODING = {"encoding": "default utf-8"}
 _OPTIONS = {

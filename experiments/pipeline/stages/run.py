@@ -132,12 +132,10 @@ def pipeline_status(out: Path) -> dict[str, Any]:
     begun, planned = (state["stages"], state["planned"]) if state is not None else ({}, ())
     known = [name for name in ORDER if name in begun or name in planned]
     return {
-        "folder": str(out),
-        "file": None if state is None else state["file"],
-        "process": at_work,
+        "folder": str(out), "file": None if state is None else state["file"], "process": at_work,
         "stages": [{"name": name, **_stage(out, name, begun.get(name, _NOT_BEGUN), at_work is not None)} for name in known],
         "runs": [_sweep(out, name) for name in names],
-    }
+    }  # fmt: skip
 
 
 def _stage(out: Path, name: str, facts: dict[str, Any], at_work: bool) -> dict[str, Any]:
