@@ -56,11 +56,8 @@ def started(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def answers(port: int) -> bool:
-    try:
-        socket.create_connection((LOOPBACK, port), 1).close()
-    except OSError:
-        return False
-    return True
+    with socket.socket() as probe:
+        return probe.connect_ex((LOOPBACK, port)) == 0
 
 
 def run(folder: Path, *words: str) -> str:

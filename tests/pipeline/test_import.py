@@ -445,8 +445,7 @@ def derby(spark) -> Iterator[str]:
     """The URL of a database in the memory of Spark's own process, with a table ORDERS."""
     url = "jdbc:derby:memory:import_test"
     spark._jvm.java.lang.System.setProperty("derby.stream.error.file", os.devnull)  # no derby.log in the working directory
-    driver = spark._jvm.java.lang.Class.forName("org.apache.derby.iapi.jdbc.AutoloadedDriver")
-    assert driver is not None
+    assert spark._jvm.java.lang.Class.forName("org.apache.derby.iapi.jdbc.AutoloadedDriver") is not None
     connection = spark._jvm.java.sql.DriverManager.getConnection(f"{url};create=true")
     statement = connection.createStatement()
     columns = 'id int, "tot al" decimal(12,2), seen timestamp, day date, name varchar(20), raw char(2) for bit data, t time'

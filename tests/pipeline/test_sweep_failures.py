@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +39,8 @@ def planned(names: list[str], **keys: Any) -> SweepPlan:
 @pytest.fixture
 def child(tmp_path: Path) -> Iterator[Callable[[SweepPlan], Child]]:
     """Makes children for the items of a plan; their processes end with the test."""
-    made: list[Child] = []
-
-    def make(plan: SweepPlan) -> Child:
-        made.append(Child(plan.measure, plan.timeout, plan.memory, str(tmp_path)))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
+    with ExitStack() as made:
+        yield lambda plan: made.enter_context(closing(Child(plan.measure, plan.timeout, plan.memory, str(tmp_path))))
 
 
 @pytest.fixture(autouse=True)
