@@ -108,7 +108,7 @@ def test_tpch_in_files_of_a_table_or_of_a_part(split: Dataset, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_the_manifest_says_what_was_made(split: Dataset) -> None:
+def test_the_manifest_says_what_was_made_and_that_is_left_alone(split: Dataset) -> None:
     manifest = read_manifest(Path(split.place), "generate")
     assert manifest is not None
     assert manifest["settings"] == {"kind": "tpch", "scale": "0.001", "parts": 2}
@@ -116,10 +116,6 @@ def test_the_manifest_says_what_was_made(split: Dataset) -> None:
     assert set(manifest["counts"]["seconds"]) == {"session", "generate"}
     assert set(manifest["files"]) == {*files_of(Path(split.place)), "schema.sql"}
     assert not (Path(split.place) / "_planscope" / "unfinished").exists()
-
-
-@pytest.mark.slow
-def test_what_is_there_is_left_alone(split: Dataset) -> None:
     before = files_of(Path(split.place))
     again = generate(recipe("tpch", TINY, 2), Path(split.place), no_spark, unheard)
     assert not again.made

@@ -98,10 +98,8 @@ def test_every_row_is_imported_or_rejected_once(importer, shop):
     joined = Session(folder).sql("select name, big from people, sales where id = person order by id").table
     assert joined.column("name").to_pylist() == ["Ann", "Zoe"]
     text = summary_text({"counts": counts}, str(folder))
-    assert (
-        "people  2 of 9 rows, 7 rejected" in text
-        and "2 rows: id: a row before it has the same key, first '1' in row 6 of" in text
-    )
+    assert "people  2 of 9 rows, 7 rejected" in text
+    assert "2 rows: id: a row before it has the same key, first '1' in row 6 of" in text
     # nothing is done twice, and what was imported is not written over
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     again = import_dataset(ImportRequest((str(shop),), folder), lambda: pytest.fail("needs Spark"), print)
@@ -126,9 +124,7 @@ def test_rows_that_refer_to_no_row_can_be_rejected(importer, tmp_path):
     lay(tmp_path / "shop", {"tree.csv": "id,parent\n1,\n2,1\n3,77\n4,3\n5,4\n6,2\n", "schema.sql": schema})
     folder, _ = importer(tmp_path / "shop", on_dangling="reject")
     assert [row["id"] for row in rows(folder, "tree")] == [1, 2, 6]
-    assert {(row, reason) for _, row, _, reason in rejects(folder, "tree")} == {
-        (n, "refers to no row of tree") for n in (3, 4, 5)
-    }
+    assert {rejected[1::2] for rejected in rejects(folder, "tree")} == {(n, "refers to no row of tree") for n in (3, 4, 5)}
     assert len(open_dataset(folder).tables["tree"].foreign_keys) == 1
 
 
@@ -572,11 +568,8 @@ def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path, hdfs):
     for day, text in (("2024-01-01", '{"x": 1, "y": "p"}\n{"x": 2}\nbad}\n'), ("2024-01-02", '{"x": 3}\n')):
         lay(there, {f"t/day={day}/a.json": text, f"p/day={day}/a.parquet": pa.table({"x": [1]})})
     folder, _ = importer(f"{hdfs.uri}/t", name="uri", format="json")
-    assert rows(folder, "t") == [
-        {"x": 1, "y": "p", "day": date(2024, 1, 1)},
-        {"x": 2, "y": None, "day": date(2024, 1, 1)},
-        {"x": 3, "y": None, "day": date(2024, 1, 2)},
-    ]
+    days = date(2024, 1, 1), date(2024, 1, 2)
+    assert [tuple(row.values()) for row in rows(folder, "t")] == [(1, "p", days[0]), (2, None, days[0]), (3, None, days[1])]
     assert rejects(folder, "t") == {("a.json", 3, None, "not JSON")}
     folder, _ = importer(f"{hdfs.uri}/p", name="parquet", format="parquet")
     assert sorted((row["day"].day, row["x"]) for row in rows(folder, "p")) == [(1, 1), (2, 1)], "in no particular order"
@@ -584,9 +577,7 @@ def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path, hdfs):
     for name, end in ends.items():
         (there / f"{name}.csv").write_bytes(f'a,b{end}1,"x{end}y"{end}2,z{end}'.encode())
     folder, _ = importer(*(f"{hdfs.uri}/{name}.csv" for name in ends), name="ends")
-    assert {name: [row["b"] for row in rows(folder, name)] for name in ends} == {
-        name: [f"x{end}y", "z"] for name, end in ends.items()
-    }
+    assert all([row["b"] for row in rows(folder, name)] == [f"x{end}y", "z"] for name, end in ends.items())
     spark.range(3).createOrReplaceTempView("three")
     assert [row["id"] for row in rows(importer("three", name="table", format="table")[0], "three")] == [0, 1, 2]
     with pytest.raises(PipelineError, match="say --format"):

@@ -109,13 +109,15 @@ def test_csv_line_breaks_in_quotes(read_csv):
 
 
 def test_csv_line_breaks_at_a_uri(spark, tmp_path):
-    path, csv = tmp_path / "t.csv", CsvFiles(spark, {})
+    uri, csv = f"file:{tmp_path}/t.csv", CsvFiles(spark, {})
+
+    def read(text):
+        lay(tmp_path, {"t.csv": text})
+        return rows_of(csv.open("t", uri, csv.look({"t": uri})["t"], []))
+
     for end in ("\n", "\r\n"):
-        path.write_bytes(end.join(["a,b", '1,"x\r\ny"', '2,"x\ny"', ""]).encode())
-        uri = f"file:{path}"
-        assert rows_of(csv.open("t", uri, csv.look({"t": uri})["t"], [])) == [("1", "x\r\ny"), ("2", "x\ny")]
-    path.write_bytes(b'a,b\n1,"x\ny"\n2,z\r\n')  # the last line ends otherwise
-    rows = rows_of(csv.open("t", uri, csv.look({"t": uri})["t"], []))
+        assert read(end.join(["a,b", '1,"x\r\ny"', '2,"x\ny"', ""])) == [("1", "x\r\ny"), ("2", "x\ny")]
+    rows = read('a,b\n1,"x\ny"\n2,z\r\n')  # the last line ends otherwise
     assert rows[0] == ("1", "x\ny") and rows[1].startswith("a CR in a file whose lines end in more than one way")
 
 

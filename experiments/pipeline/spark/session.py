@@ -146,8 +146,7 @@ def configuration(master: str, folder: Path, address: str | None = None) -> dict
 def environment(master: str) -> dict[str, str | None]:
     """What the launcher, the driver and its workers read from the environment; None means unset. Raises PipelineError."""
     changes: dict[str, str | None] = {"SPARK_REMOTE": None, "SPARK_API_MODE": None, "SPARK_CONNECT_MODE_ENABLED": None}
-    changes["PYTHONSAFEPATH"] = "1"  # no worker imports what lies beside the data
-    changes["TZ"] = "UTC"
+    changes |= {"PYTHONSAFEPATH": "1", "TZ": "UTC"}  # no worker imports what lies beside the data
     if is_local(master) or "PYSPARK_PYTHON" not in os.environ:
         changes["PYSPARK_PYTHON"] = sys.executable
     if is_local(master):
