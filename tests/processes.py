@@ -1,9 +1,14 @@
 """Other processes, and waiting for what they do: the one place of the tests that reads a clock or sleeps."""
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+ROOT = Path(__file__).parent.parent
 PATIENCE = 600  # seconds; only what hangs takes as long, on the busiest machine
 
 
@@ -31,3 +36,32 @@ def descendants(pid: int) -> list[int]:
 
 def any_alive(pids: list[int]) -> bool:
     return any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def start_python(*words: str, **options: Any) -> subprocess.Popen[str]:
+    """Python in a process of its own, which has the packages wherever it starts, and imports nothing from there."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen([sys.executable, "-P", *words], env=environment, text=True, **options)
+
+
+def run_python(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """The same, once it has ended: with what it printed."""
+    process = start_python(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    try:
+        printed = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    return subprocess.CompletedProcess(words, process.returncode, *printed)
+
+
+def kill_once(process: subprocess.Popen[Any], holds: Callable[[], object], otherwise: str | Callable[[], str]) -> None:
+    """SIGKILLs a process once `holds()` is true; returns when all that it started has ended."""
+    try:
+        wait_until(lambda: holds() or process.poll() is not None, otherwise)
+        assert process.poll() is None, "it has ended by itself"
+        others = descendants(process.pid)
+        assert others, "it has started nothing"
+    finally:
+        process.kill()
+        process.wait()
+    wait_until(lambda: not any_alive(others), "processes outlive the killed one")

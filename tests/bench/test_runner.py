@@ -1,11 +1,8 @@
 """The runner of experiments: limits, failures, what a killed run keeps, and the files of a report."""
 
 import json
-import os
 import shutil
-import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,7 +21,7 @@ from optimizer.errors import InternalError, OutputError, PlanscopeError
 from optimizer.settings import Settings
 from tests.bench import toy
 from tests.bench.clock import stop_clock
-from tests.processes import PATIENCE, any_alive, descendants, wait_until
+from tests.processes import PATIENCE, kill_once, start_python
 
 HERE = toy.NAME
 
@@ -97,13 +94,8 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, monkeypatch):
     """What was done is not done again, and no process outlives the run."""
     log, folder = tmp_path / "log", tmp_path / "out"
     monkeypatch.setenv("TOY_LOG", str(log))
-    process = subprocess.Popen([sys.executable, "-c", _PROGRAM % str(folder)], env={**os.environ, "PYTHONPATH": os.getcwd()})
-    wait_until(lambda: log.exists() and log.read_text().split()[-1:] == ["hang"], "the third item was never begun")
-    children = descendants(process.pid)
-    assert children
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    wait_until(lambda: not any_alive(children), "a child outlived the run")
+    process = start_python("-c", _PROGRAM % str(folder))
+    kill_once(process, lambda: log.exists() and log.read_text().split()[-1:] == ["hang"], "the third item was never begun")
     assert sorted(row["query"] for row in read_rows(folder).to_pylist()) == ["a", "a", "b", "b"]
     said: list[str] = []
     items = [_item(query) for query in ("a", "b", "c")]

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from experiments.pipeline.spark.java import java_environment
+from experiments.pipeline.spark.session import changed_environment
 from tests.processes import wait_until
 
 LOOPBACK = "127.0.0.1"
@@ -17,22 +18,19 @@ LOOPBACK = "127.0.0.1"
 class Cluster:
     """Processes that run until the cluster is left. `url` is what --master takes."""
 
-    def __init__(self, folder: Path, workers: int) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
         port = free_port()
         self.url = f"spark://{LOOPBACK}:{port}"
         self.master = self._start("master", "master.Master", "--port", str(port))
         self.workers: list[subprocess.Popen[bytes]] = []
-        try:
-            self._await("master", "I have been elected leader", 1)
-            for number in range(workers):
-                scratch = folder / f"worker-{number}"
-                options = ["--cores", "1", "--memory", "1g", "--work-dir", str(scratch)]
-                self.workers.append(self._start(f"worker-{number}", "worker.Worker", *options, self.url))
-            self._await("master", "Registering worker", workers)
-        except BaseException:
-            self.stop()
-            raise
+
+    def begin(self, workers: int) -> None:
+        self._await("master", "I have been elected leader", 1)
+        for number in range(workers):
+            options = ["--cores", "1", "--memory", "1g", "--work-dir", str(self._folder / f"worker-{number}")]
+            self.workers.append(self._start(f"worker-{number}", "worker.Worker", *options, self.url))
+        self._await("master", "Registering worker", workers)
 
     def kill_worker(self, number: int) -> None:
         """As if its machine were gone: the worker and all that it started."""
@@ -55,21 +53,17 @@ class Cluster:
         home = Path(pyspark.__file__).parent
         scratch = self._folder / f"{name}-scratch"
         scratch.mkdir()
-        environment = {**os.environ, "SPARK_LOCAL_IP": LOOPBACK, "SPARK_LOCAL_DIRS": str(scratch), "SPARK_CONF_DIR": str(scratch)}
-        environment["JDK_JAVA_OPTIONS"] = environment["SPARK_SUBMIT_OPTS"]  # for the executors of the workers, too
-        for variable, value in java_environment().items():
-            environment.pop(variable, None)
-            if value is not None:
-                environment[variable] = value
+        changes = {"SPARK_LOCAL_IP": LOOPBACK, "SPARK_LOCAL_DIRS": str(scratch), "SPARK_CONF_DIR": str(scratch)}
+        changes["JDK_JAVA_OPTIONS"] = os.environ["SPARK_SUBMIT_OPTS"]  # for the executors of the workers, too
         (scratch / "log4j2.properties").write_text(
             "rootLogger.level = info\nrootLogger.appenderRef.all.ref = all\n"
             "appender.all.type = Console\nappender.all.name = all\nappender.all.target = SYSTEM_ERR\n"
             "appender.all.layout.type = PatternLayout\nappender.all.layout.pattern = %m%n%ex\n"
         )
         command = [home / "bin" / "spark-class", f"org.apache.spark.deploy.{role}", "--host", LOOPBACK, "--webui-port", "0"]
-        with self._log(name).open("wb") as log:
+        with self._log(name).open("wb") as log, changed_environment({**changes, **java_environment()}):
             streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
-            return subprocess.Popen([*command, *options], env=environment, cwd=scratch, start_new_session=True, **streams)
+            return subprocess.Popen([*command, *options], cwd=scratch, start_new_session=True, **streams)
 
     def _log(self, name: str) -> Path:
         return self._folder / f"{name}.log"
@@ -84,8 +78,9 @@ class Cluster:
 @contextmanager
 def cluster(folder: Path, workers: int) -> Iterator[Cluster]:
     """`workers` workers of one core that have registered; all processes are gone afterwards."""
-    running = Cluster(folder, workers)
+    running = Cluster(folder)
     try:
+        running.begin(workers)
         yield running
     finally:
         running.stop()

@@ -1,14 +1,12 @@
 """planscope data analyze: figures against DuckDB's exact ones, what is read again, what contradicts a declaration, odd tables."""
 
-from __future__ import annotations
-
 import errno
 import math
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import duckdb
 import pyarrow as pa
@@ -16,6 +14,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from pyspark.sql import SparkSession
 
 from executor.session import Session
 from experiments.commands.data.analyze import command
@@ -30,10 +29,7 @@ from optimizer.catalog.table import Catalog, ColumnStats
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, OutputError, PlanscopeError
 from tests.conftest import duckdb_over
-from tests.pipeline.conftest import no_spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tests.pipeline.conftest import lay, no_spark
 
 Analyze = Callable[..., AnalyzeReport]
 
@@ -117,10 +113,9 @@ def copy(catalog: Catalog, target: Path) -> Path:
     return folder
 
 
-def write_parts(folder: Path, parts: dict[str, list[int]], table: str = "t") -> None:
-    (folder / table).mkdir(parents=True, exist_ok=True)
-    for name, values in parts.items():
-        pq.write_table(pa.table({"a": values, "b": [str(v % 7) for v in values]}), folder / table / f"{name}.parquet")
+def write_parts(folder: Path, parts: dict[str, list[int]]) -> None:
+    tables = {name: pa.table({"a": values, "b": [str(v % 7) for v in values]}) for name, values in parts.items()}
+    lay(folder, {f"t/{name}.parquet": table for name, table in tables.items()})
 
 
 @pytest.mark.usefixtures("in_spark")
@@ -157,8 +152,7 @@ def test_only_new_and_changed_files_are_read(tmp_path: Path, analyze: Analyze) -
 def test_sketches_are_merged_in_a_tree(tmp_path: Path, analyze: Analyze, monkeypatch: pytest.MonkeyPatch) -> None:
     """By Spark's tasks, where there are many pieces; the result is that of merging all of them here."""
     write_parts(tmp_path, {str(i): list(range(i * 700, i * 700 + 1000)) for i in range(7)})
-    (tmp_path / "empty.csv").write_text("x\n")
-    (tmp_path / "names.csv").write_text("x")
+    lay(tmp_path, {"empty.csv": "x\n", "names.csv": "x"})
     monkeypatch.setattr(scan, "FAN", 2)
     report = analyze(tmp_path, joint=[("t", ("a", "b"))])
     assert [t.read for t in report.tables] == [1, 0, 7]
@@ -211,8 +205,8 @@ def test_a_file_that_changes_while_the_folder_is_opened(tmp_path: Path, monkeypa
 @pytest.mark.usefixtures("in_spark")
 def test_keys_of_a_file_that_changes_meanwhile(tmp_path: Path, spark: SparkSession) -> None:
     """What was found out about a key counts for no other file."""
-    pq.write_table(pa.table({"k": [1, 1, 2], "l": [1, 2, 3]}), tmp_path / "t.parquet")
-    (tmp_path / "schema.sql").write_text("create table t (k bigint, l bigint, primary key (k, l))", "utf-8")
+    schema = "create table t (k bigint, l bigint, primary key (k, l))"
+    lay(tmp_path, {"t.parquet": pa.table({"k": [1, 1, 2], "l": [1, 2, 3]}), "schema.sql": schema})
     analyze_dataset(tmp_path, lambda: spark)
     findings = tmp_path / "_planscope" / "constraints.json"
     findings.unlink()
@@ -291,8 +285,7 @@ def run(folder: Path, sql: str) -> list[Any]:
 
 
 def test_a_key_that_is_true_again_is_relied_on_again(tmp_path: Path, analyze: Analyze) -> None:
-    (tmp_path / "schema.sql").write_text("create table t (k bigint primary key)", "utf-8")
-    pq.write_table(pa.table({"k": [1, 2, 1]}), tmp_path / "t.parquet")
+    lay(tmp_path, {"schema.sql": "create table t (k bigint primary key)", "t.parquet": pa.table({"k": [1, 2, 1]})})
     with pytest.raises(CatalogError, match="as a key"):
         analyze(tmp_path)
     assert open_dataset(tmp_path).tables["t"].keys == ()
@@ -358,8 +351,7 @@ def test_a_damaged_file_among_good_ones(tmp_path: Path, analyze: Analyze) -> Non
 
 
 def test_a_table_that_cannot_be_read_for_a_while_keeps_its_sketches(tmp_path: Path, analyze: Analyze) -> None:
-    for name in ("a", "b"):
-        pq.write_table(pa.table({"x": [1, 2, 3]}), tmp_path / f"{name}.parquet")
+    lay(tmp_path, dict.fromkeys(("a.parquet", "b.parquet"), pa.table({"x": [1, 2, 3]})))
     assert analyze(tmp_path).read == 2
     (tmp_path / "a.parquet").rename(tmp_path / "kept")
     (tmp_path / "a.parquet").write_bytes(b"no Parquet")
@@ -456,8 +448,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_parts(tmp_path, {"1": [1, 2, 3]})
-    (tmp_path / "_planscope").mkdir()
-    (tmp_path / "_planscope" / "sketches").write_text("in the way", "utf-8")
+    lay(tmp_path, {"_planscope/sketches": "in the way"})
     with pytest.raises(OutputError, match=r"cannot write .*_planscope.*\n.*goes on from there"):
         analyze_dataset(tmp_path, no_spark)
 
@@ -483,8 +474,7 @@ def test_tpch_at_scale_factor_1(tmp_path: Path, analyze: Analyze) -> None:
 
 
 def test_statistics_of_other_files_are_said_not_to_be_used(tmp_path: Path, analyze: Analyze) -> None:
-    pq.write_table(pa.table({"k": [1, 2]}), tmp_path / "t.parquet")
-    pq.write_table(pa.table({"k": [3]}), tmp_path / "u.parquet")
+    lay(tmp_path, {"t.parquet": pa.table({"k": [1, 2]}), "u.parquet": pa.table({"k": [3]})})
     analyze(tmp_path)
     said: list[str] = []
     open_data(str(tmp_path), said.append)

@@ -1,15 +1,12 @@
 """An experiment measured in Spark tasks: the rows are those of the runner here, and either goes on with the other's."""
 
-from __future__ import annotations
-
-import os
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
+from pyspark.sql import SparkSession
 
 from experiments.bench.command import command_of
 from experiments.bench.experiment import Experiment
@@ -17,13 +14,9 @@ from experiments.bench.results import Results, read_rows
 from experiments.bench.runner import Limits, run
 from experiments.cli import main
 from tests.bench import toy
-from tests.processes import PATIENCE, any_alive, descendants, wait_until
+from tests.processes import PATIENCE, kill_once, start_python
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-ROOT = Path(__file__).parent.parent.parent
-TIMED = ("item_s", "item_cpu_s", "peak_mb", "rss_mb")
+TIMED = ("item_s", "item_cpu_s", "peak_mb", "rss_mb", "ms_")
 
 
 def bench(*words: str) -> None:
@@ -31,7 +24,7 @@ def bench(*words: str) -> None:
 
 
 def counted(folder: Path) -> list[dict[str, Any]]:
-    return [{name: value for name, value in row.items() if name not in TIMED} for row in read_rows(folder).to_pylist()]
+    return [{name: value for name, value in row.items() if not name.startswith(TIMED)} for row in read_rows(folder).to_pylist()]
 
 
 def test_rows_are_those_of_the_runner_here(
@@ -47,10 +40,9 @@ def test_rows_are_those_of_the_runner_here(
     bench(*queries, *words, "-o", "there", "--spark")
     there = capsys.readouterr()
     assert "2 of 5 items are done already" in there.err and "3 items in 1 Spark tasks" in there.err
-    assert [{**row, "attempts": 1} for row in counted(tmp_path / "there")] == [
-        {**row, "attempts": 1} for row in counted(tmp_path / "here")
-    ]
-    statuses = {row["query"]: row["status"] for row in counted(tmp_path / "there")}
+    rows = [[{**row, "attempts": 1} for row in counted(tmp_path / name)] for name in ("there", "here")]
+    assert rows[0] == rows[1]
+    statuses = {row["query"]: row["status"] for row in rows[0]}
     assert statuses == {"fine": "ok", "refuse": "error", "die": "died", "a": "ok", "bb": "ok"}
     assert here.split("items failed")[0] == there.out.split("items failed")[0], "the reports differ"
     assert not (tmp_path / "there" / "_items").exists()
@@ -68,9 +60,7 @@ def test_real_counts_and_files_named_from_the_current_folder(
         assert main([*words, *where]) == 0
     rows = {name: counted(tmp_path / name) for name in ("here", "there")}
     assert all(row["status"] == "ok" and row["costed"] > 0 for row in rows["there"])
-    assert [{k: v for k, v in row.items() if not k.startswith("ms_")} for row in rows["here"]] == [
-        {k: v for k, v in row.items() if not k.startswith("ms_")} for row in rows["there"]
-    ]
+    assert rows["here"] == rows["there"]
 
 
 def test_workers_elsewhere_need_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,18 +75,8 @@ def test_a_run_killed_on_spark_goes_on_here(tmp_path: Path, monkeypatch: pytest.
     queries = [*"abcdefghijkl", "hang"]
     code = f"from experiments.bench.command import command_of; command_of({toy.NAME!r}).main()"
     options = ["--modes", "plain", "--timeout", "1000", "--master", "local[2]", "-o", str(out)]
-    command = [sys.executable, "-c", code, *queries, *options]
-    driver = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
-    try:
-        wait_until(
-            lambda: (log.exists() and "hang" in log.read_text().split()) or driver.poll() is not None, "it does not get on"
-        )
-        assert driver.poll() is None
-        others = descendants(driver.pid)
-    finally:
-        driver.kill()
-        driver.wait()
-    wait_until(lambda: not any_alive(others), "processes outlive the killed driver")
+    driver = start_python("-c", code, *queries, *options, stderr=subprocess.DEVNULL)
+    kill_once(driver, lambda: log.exists() and "hang" in log.read_text().split(), "it does not get on")
     before = log.read_text().split()
     items = [{"query": query, "mode": "plain"} for query in queries[:-1]]
     results = Results(out, cast(Experiment, toy), "a command", items)

@@ -1,7 +1,6 @@
-"""The pipeline on a cluster of several processes, one of which is killed: the same result as on one machine."""
+"""The pipeline, and plans, on a cluster of several processes, one of which is killed: the same result as on one machine."""
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ from experiments.pipeline.sweep.columns import SETTLED
 from experiments.pipeline.sweep.run import progress_of, read_results, run_folder, runs
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
-from tests.pipeline.cluster import LOOPBACK, Cluster, cluster, free_port
-from tests.processes import PATIENCE, wait_until
+from tests.pipeline.cluster import cluster
+from tests.processes import PATIENCE, run_python, start_python, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -45,9 +44,9 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(spec: Path, out: Path, master: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "experiments", "pipeline", "run", str(spec), "-o", str(out), "--master", master]
     with out.with_suffix(".log").open("w") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, text=True)
+        words = ("pipeline", "run", str(spec), "-o", str(out), "--master", master)
+        return start_python("-m", "experiments", *words, stdout=log, stderr=log)
 
 
 def items_done(out: Path) -> int:
@@ -68,10 +67,6 @@ def statistics(out: Path) -> dict[str, Any]:
     return {name: (table.stats.rows, table.stats.distinct, table.stats.columns, table.keys) for name, table in tables.items()}
 
 
-def part_files(out: Path, table: str) -> list[Path]:
-    return sorted((out / "data").glob(f"{table}*.parquet")) + sorted((out / "data" / table).glob("*.parquet"))
-
-
 def rows(out: Path) -> list[dict[str, Any]]:
     [run] = runs(out)
     wanted = [name for name in SETTLED if name not in OF_THE_FOLDER]
@@ -85,8 +80,12 @@ def test_a_cluster_that_loses_a_worker_comes_to_the_same_result(spec: Path, tmp_
     (tmp_path / "cluster").mkdir()
     with cluster(tmp_path / "cluster", workers=2) as running:
         process = start(spec, there, running.url)
-        try:
-            kill_in_the_middle(running, process, there)
+        log = there.with_suffix(".log")
+        try:  # when a good part of the items is done, and as much is left
+            wait_until(lambda: items_done(there) >= ITEMS // 5 or process.poll() is not None, log.read_text)
+            assert process.poll() is None, f"over before the middle:\n{log.read_text()}"
+            running.kill_worker(0)
+            assert items_done(there) < ITEMS, "the worker was killed too late to matter"
             finished(process, there)
         finally:
             process.kill()
@@ -97,17 +96,8 @@ def test_a_cluster_that_loses_a_worker_comes_to_the_same_result(spec: Path, tmp_
     assert rows(there) == rows(here)
     assert statistics(there) == statistics(here)
     for table in ("lineitem", "orders", "nation"):
-        files = [part_files(out, table) for out in (here, there)]
-        assert len(files[0]) == len(files[1])
+        files = [open_dataset(out / "data").tables[table].files for out in (here, there)]
         assert all(pq.read_table(a).equals(pq.read_table(b)) for a, b in zip(*files, strict=True)), table
-
-
-def kill_in_the_middle(running: Cluster, process: subprocess.Popen[str], out: Path) -> None:
-    """Kill a worker when a good part of the sweep's items is done, and as much is left."""
-    wait_until(lambda: items_done(out) >= ITEMS // 5 or process.poll() is not None, out.with_suffix(".log").read_text)
-    assert process.poll() is None, f"over before the middle:\n{out.with_suffix('.log').read_text()}"
-    running.kill_worker(0)
-    assert items_done(out) < ITEMS, "the worker was killed too late to matter"
 
 
 def test_a_master_without_workers_is_said(tmp_path: Path) -> None:
@@ -118,15 +108,39 @@ def test_a_master_without_workers_is_said(tmp_path: Path) -> None:
             "session._WORKER_SECONDS = 3\n"
             f"sys.exit(experiments.cli.main({arguments!r}))"
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
+        done = run_python("-c", code)
     assert done.returncode == 2
     assert f"error: {running.url} gave no executor within 3 s" in done.stderr
     assert "Traceback" not in done.stderr and "WARN" not in done.stderr
 
 
-def test_a_master_that_is_not_there_is_said(tmp_path: Path) -> None:
-    url = f"spark://{LOOPBACK}:{free_port()}"
-    arguments = ["data", "generate", "tpch", "--scale", "0.2", "-o", str(tmp_path / "out"), "--master", url]
-    done = subprocess.run([sys.executable, "-m", "experiments", *arguments], capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 2
-    assert f"error: cannot reach {url}" in done.stderr
+PLANS = """
+import os, signal, sys, threading
+from executor.session import Session
+from executor.spark.engine import SparkEngine
+from experiments.pipeline.spark.session import spark_session
+from tests.reference.compare import assert_result, rows_of
+from tests.spark.tasks import AnyCost
+
+class Moving(SparkEngine):
+    moving = property(lambda self: AnyCost(5))
+
+url, worker = sys.argv[1], int(sys.argv[2])
+spark = spark_session(url)
+here, there = Session("tpch:0.01"), Session("tpch:0.01", engine=Moving(spark, tasks=6))
+
+def same(name):
+    assert_result(rows_of(here.sql(name).table), rows_of(there.sql(name).table), ())
+
+same("tpch/q05")
+threading.Timer(0.3, os.killpg, (worker, signal.SIGKILL)).start()
+for name in ("tpch/q18", "tpch/q15", "tpch/q21"):
+    same(name)
+print("the same rows")
+"""
+
+
+def test_a_worker_dies_while_plans_run(tmp_path: Path) -> None:
+    with cluster(tmp_path, 2) as running:
+        done = run_python("-c", PLANS, running.url, str(running.workers[0].pid))
+    assert done.stdout == "the same rows\n", done.stderr

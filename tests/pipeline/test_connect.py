@@ -15,17 +15,14 @@ import pyspark
 import pytest
 
 from experiments.pipeline.spark.java import java_environment
+from experiments.pipeline.spark.session import changed_environment
 from optimizer.dataset import open_dataset
-from tests.processes import wait_until
+from tests.pipeline.cluster import LOOPBACK, free_port
+from tests.pipeline.conftest import lay
+from tests.processes import run_python, start_python, wait_until
 
-ROOT = Path(__file__).parent.parent.parent
 IN_SPARK = "from experiments.pipeline.analyze import scan; scan.SMALL = 0"  # however small the data
-START = [
-    sys.executable,
-    "-P",
-    "-c",
-    "import sys; from experiments.cli import main; " + IN_SPARK + "; sys.exit(main(sys.argv[1:]))",
-]
+COMMAND = f"import sys; from experiments.cli import main; {IN_SPARK}; sys.exit(main(sys.argv[1:]))"
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
@@ -38,27 +35,20 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @contextmanager
 def started(folder: Path) -> Iterator[tuple[str, int]]:
     """The address of a server whose workers do not have planscope, and its process."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     settings = {
-        "spark.connect.grpc.binding.port": str(port), "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port), "spark.connect.grpc.binding.address": LOOPBACK,
         "spark.ui.enabled": "false", "spark.local.dir": str(folder),
     }  # fmt: skip
-    changes = {**java_environment(), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": None}
-    environment = {**os.environ, "PYTHONSAFEPATH": "1", **{name: value for name, value in changes.items() if value is not None}}
-    for name in (name for name, value in changes.items() if value is None):
-        environment.pop(name, None)
+    changes = {**java_environment(), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": LOOPBACK}
     command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", "local[2]", "--class", SERVER]
     command += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [*command, "spark-internal"], env=environment, cwd=folder, stdout=log, stderr=log, start_new_session=True
-        )
+    with (folder / "log").open("wb") as log, changed_environment({**changes, "PYTHONPATH": None, "PYTHONSAFEPATH": "1"}):
+        process = subprocess.Popen([*command, "spark-internal"], cwd=folder, stdout=log, stderr=log, start_new_session=True)
     try:
         wait_until(lambda: process.poll() is not None or answers(port), lambda: (folder / "log").read_text()[-3000:])
         assert process.poll() is None, (folder / "log").read_text()[-3000:]
-        yield f"sc://127.0.0.1:{port}", process.pid
+        yield f"sc://{LOOPBACK}:{port}", process.pid
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -66,30 +56,23 @@ def started(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def answers(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-    except OSError:
-        return False
-    return True
+    with socket.socket() as probe:
+        return probe.connect_ex((LOOPBACK, port)) == 0
 
 
 def run(folder: Path, *words: str) -> str:
-    done = subprocess.run(
-        [*START, *words], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
-    )
+    done = run_python("-c", COMMAND, *words, cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @pytest.mark.slow
 def test_import_and_analysis_on_a_server(server: str, tmp_path: Path) -> None:
-    (tmp_path / "shop" / "sales").mkdir(parents=True)
+    schema = "create table people (id int primary key, day date); create table sales (n bigint primary key, text varchar)"
+    lay(tmp_path / "shop", {"people.csv": "id,day\n1,2020-01-01\n2,\n2,2020-01-01\n", "schema.sql": schema})
     for i in range(3):
         rows = pa.table({"n": range(i * 100, i * 100 + 100), "text": [f"t{n % 7}" for n in range(100)]})
-        pq.write_table(rows, tmp_path / "shop" / "sales" / f"{i}.parquet")
-    (tmp_path / "shop" / "people.csv").write_text("id,day\n1,2020-01-01\n2,\n2,2020-01-01\n")
-    schema = "create table people (id int primary key, day date); create table sales (n bigint primary key, text varchar)"
-    (tmp_path / "shop" / "schema.sql").write_text(schema)
+        lay(tmp_path, {f"shop/sales/{i}.parquet": rows})
     assert "people  2 of 3 rows, 1 rejected" in run(tmp_path, "data", "import", "shop", "-o", "data", "--remote", server)
     assert "read 4 of 4 parts of files" in run(tmp_path, "data", "analyze", "data", "--remote", server)
     tables = open_dataset(tmp_path / "data").tables
@@ -100,8 +83,7 @@ def test_import_and_analysis_on_a_server(server: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_an_experiment_on_a_server(server: str, tmp_path: Path) -> None:
     """Its workers have the code that was shipped, and write the rows themselves."""
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "t.csv").write_text("a,b\n1,2\n3,4\n")
+    lay(tmp_path, {"shop/t.csv": "a,b\n1,2\n3,4\n"})
     words = ("bench", "pruning", "select x.a from t x, t y where x.a = y.b", "-d", "shop", "--modes", "none,both", "-q")
     here = run(tmp_path, *words, "-o", "here")
     there = run(tmp_path, *words, "-o", "there", "--remote", server)
@@ -130,10 +112,7 @@ print(session.sql(sql).table.to_pydict())
 def test_a_plan_on_a_server(server: str, tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     pq.write_table(pa.table({"a": range(99)}), tmp_path / "shop" / "t.parquet", row_group_size=20)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", PLAN, server], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
+    done = run_python("-c", PLAN, server, cwd=tmp_path)
     assert done.stdout == f"{ {'k': [0, 1, 2, 3, 4], 'n': [20, 20, 20, 20, 19], 'm': [20] * 5} }\n", done.stderr
 
 
@@ -157,10 +136,7 @@ except PipelineError as error:
 def test_a_server_that_dies_ends_what_waits_for_it(tmp_path: Path) -> None:
     """Its client would ask for it ten minutes and more, in the job, its cancellation and the end of the session."""
     with started(tmp_path) as (address, server), (tmp_path / "out").open("w") as out:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        client = subprocess.Popen(
-            [sys.executable, "-P", "-c", LONG, address], cwd=tmp_path, env=environment, stdout=out, stderr=subprocess.STDOUT
-        )
+        client = start_python("-c", LONG, address, cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT)
         try:
             wait_until(lambda: "counting: for" in (tmp_path / "out").read_text(), (tmp_path / "out").read_text)
             os.killpg(server, signal.SIGKILL)

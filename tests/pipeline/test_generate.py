@@ -1,22 +1,28 @@
-"""Datasets made by Spark tasks: what is in them, that they are whole or not there, and that nothing is made twice."""
+"""Datasets made by Spark tasks: what is in them, that they are whole or not there, and that nothing is made twice.
 
-from __future__ import annotations
+At the end at size: TPC-H at scale factor 1, a kill in the middle, a disk that fills up.
+"""
 
 import errno
 import json
+import os
+import shutil
 import stat
+import subprocess
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from experiments.cli import main
+from experiments.pipeline.generate import generate as generate_module
 from experiments.pipeline.generate import tpch as tpch_module
 from experiments.pipeline.generate.generate import generate
 from experiments.pipeline.generate.kinds import recipe
@@ -25,6 +31,7 @@ from experiments.pipeline.generate.recipe import parts_of
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.make import Dataset
 from experiments.pipeline.spark.manifest import read_manifest
+from experiments.pipeline.spark.session import unheard
 from experiments.workloads.data import open_data
 from experiments.workloads.join_graphs import join_graph
 from experiments.workloads.joingraph_data import graph_tables
@@ -35,16 +42,10 @@ from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, OutputError
 from tests.conftest import duckdb_over
-from tests.pipeline.conftest import no_spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tests.pipeline.conftest import lay, no_spark
+from tests.processes import kill_once, start_python
 
 TINY = Decimal("0.001")
-
-
-def silent(line: str) -> None:
-    pass
 
 
 def files_of(folder: Path) -> dict[str, int]:
@@ -55,7 +56,7 @@ def files_of(folder: Path) -> dict[str, int]:
 @pytest.fixture(scope="module")
 def split(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """TPC-H at 0.001 in two files a table: fourteen runs of tpchgen-cli, of a second each, in Spark's tasks."""
-    return generate(recipe("tpch", TINY, 2), tmp_path_factory.mktemp("split") / "data", lambda: spark, silent)
+    return generate(recipe("tpch", TINY, 2), tmp_path_factory.mktemp("split") / "data", lambda: spark, unheard)
 
 
 def check_keys(catalog: Catalog, connection: duckdb.DuckDBPyConnection) -> int:
@@ -100,19 +101,14 @@ def test_tpch_in_files_of_a_table_or_of_a_part(split: Dataset, tmp_path: Path) -
         assert tables[0].equals(tables[1]), name
         assert table.order == several.tables[name].order != ()
     check_orders(several, duckdb_over(several))
-    assert check_keys(several, duckdb_over(several)) == 9  # partsupp has no key at this scale
+    assert check_keys(several, duckdb_over(several)) == 9
+    partsupp = several.tables["partsupp"]  # has no key at this scale, so none is declared
+    assert (partsupp.keys, partsupp.order) == ((), ("ps_partkey",))
+    assert all(key.table != "partsupp" for key in several.tables["lineitem"].foreign_keys)
 
 
 @pytest.mark.slow
-def test_the_key_of_partsupp_is_declared_only_where_it_holds(split: Dataset) -> None:
-    tiny = open_dataset(Path(split.place)).tables
-    assert tiny["partsupp"].keys == ()
-    assert tiny["partsupp"].order == ("ps_partkey",)
-    assert all(key.table != "partsupp" for key in tiny["lineitem"].foreign_keys)
-
-
-@pytest.mark.slow
-def test_the_manifest_says_what_was_made(split: Dataset) -> None:
+def test_the_manifest_says_what_was_made_and_that_is_left_alone(split: Dataset) -> None:
     manifest = read_manifest(Path(split.place), "generate")
     assert manifest is not None
     assert manifest["settings"] == {"kind": "tpch", "scale": "0.001", "parts": 2}
@@ -120,12 +116,8 @@ def test_the_manifest_says_what_was_made(split: Dataset) -> None:
     assert set(manifest["counts"]["seconds"]) == {"session", "generate"}
     assert set(manifest["files"]) == {*files_of(Path(split.place)), "schema.sql"}
     assert not (Path(split.place) / "_planscope" / "unfinished").exists()
-
-
-@pytest.mark.slow
-def test_what_is_there_is_left_alone(split: Dataset) -> None:
     before = files_of(Path(split.place))
-    again = generate(recipe("tpch", TINY, 2), Path(split.place), no_spark, silent)
+    again = generate(recipe("tpch", TINY, 2), Path(split.place), no_spark, unheard)
     assert not again.made
     assert again.counts["rows"] == split.counts["rows"] and again.counts["seconds"] == split.counts["seconds"]
     assert files_of(Path(split.place)) == before
@@ -134,46 +126,33 @@ def test_what_is_there_is_left_alone(split: Dataset) -> None:
 @pytest.mark.slow
 def test_another_dataset_is_not_overwritten(split: Dataset, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"holds tpch at scale 0\.001 \(parts 2\), not tpch at scale 0\.002"):
-        generate(recipe("tpch", Decimal("0.002")), Path(split.place), no_spark, silent)
+        generate(recipe("tpch", Decimal("0.002")), Path(split.place), no_spark, unheard)
     (tmp_path / "letter.txt").write_text("dear reader")
     with pytest.raises(OutputError, match=r"is not empty \(it holds letter\.txt\)"):
-        generate(recipe("tpch", TINY), tmp_path, no_spark, silent)
+        generate(recipe("tpch", TINY), tmp_path, no_spark, unheard)
     with pytest.raises(OutputError, match="is a file"):
-        generate(recipe("tpch", TINY), tmp_path / "letter.txt", no_spark, silent)
+        generate(recipe("tpch", TINY), tmp_path / "letter.txt", no_spark, unheard)
 
 
 @pytest.mark.slow
 def test_files_lost_later_are_noticed(split: Dataset, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    copy_dataset(Path(split.place), copy)
+    copy = Path(shutil.copytree(split.place, tmp_path / "copy"))
     (copy / "orders" / "part-00001.parquet").unlink()
     with pytest.raises(OutputError, match="missing or were changed"):
-        generate(recipe("tpch", TINY, 2), copy, no_spark, silent)
-
-
-def copy_dataset(source: Path, target: Path) -> None:
-    for path in sorted(source.rglob("*")):
-        if path.is_file():
-            place = target / path.relative_to(source)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(path.read_bytes())
+        generate(recipe("tpch", TINY, 2), copy, no_spark, unheard)
 
 
 def leave_unfinished(split: Dataset, folder: Path) -> Path:
     """`folder` as a kill leaves it: some parts, one that is cut off, and the scraps of a task."""
-    inside = folder / "_planscope" / "unfinished"
-    copy_dataset(Path(split.place), inside)
+    inside = Path(shutil.copytree(split.place, folder / "_planscope" / "unfinished"))
     for name in ("schema.sql", "_planscope/order.json", "_planscope/manifests/generate.json"):
         (inside / name).unlink()
     (inside / "orders" / "part-00001.parquet").unlink()
     damaged = inside / "lineitem" / "part-00000.parquet"
     damaged.write_bytes(damaged.read_bytes()[:5000])
-    (inside / ".task-x").mkdir()
-    (inside / ".task-x" / "customer.parquet").write_text("half")
     settings = {"inputs": {}, "settings": {"kind": "tpch", "scale": "0.001", "parts": 2}}
     content = {"version": 1, "what": "tpch at scale 0.001", "settings": settings, "resume": "planscope data generate tpch ..."}
-    (inside / "request.json").write_text(json.dumps(content))
-    return inside
+    return lay(inside, {".task-x/customer.parquet": "half", "request.json": json.dumps(content)})
 
 
 @pytest.mark.slow
@@ -183,7 +162,7 @@ def test_an_interrupted_generation_makes_what_is_missing_and_no_more(spark: Spar
     with pytest.raises(CatalogError, match=r"(?s)unfinished tpch at scale 0\.001.*go on with it: planscope data generate tpch"):
         open_dataset(tmp_path / "data")
     with pytest.raises(OutputError, match=r"unfinished tpch at scale 0\.001, not tpch at scale 0\.002"):
-        generate(recipe("tpch", Decimal("0.002")), tmp_path / "data", no_spark, silent)
+        generate(recipe("tpch", Decimal("0.002")), tmp_path / "data", no_spark, unheard)
     lines: list[str] = []
     made = generate(recipe("tpch", TINY, 2), tmp_path / "data", lambda: spark, lines.append)
     assert made.made and made.counts["rows"] == split.counts["rows"]
@@ -202,12 +181,12 @@ def test_a_task_that_fails_leaves_the_rest_to_go_on_with(spark: SparkSession, sp
     blocked = inside / "orders" / "part-00001.parquet"
     blocked.mkdir()  # the task cannot put its file there
     with pytest.raises(PipelineError, match=r"orders/part-00001\.parquet"):
-        generate(recipe("tpch", TINY, 2), tmp_path / "data", lambda: spark, silent)
+        generate(recipe("tpch", TINY, 2), tmp_path / "data", lambda: spark, unheard)
     assert (inside / "part" / "part-00000.parquet").exists()
     with pytest.raises(CatalogError, match="unfinished tpch"):
         open_dataset(tmp_path / "data")
     blocked.rmdir()
-    assert generate(recipe("tpch", TINY, 2), tmp_path / "data", lambda: spark, silent).counts["rows"] == split.counts["rows"]
+    assert generate(recipe("tpch", TINY, 2), tmp_path / "data", lambda: spark, unheard).counts["rows"] == split.counts["rows"]
 
 
 def part(folder: Path, kind: str, table: str) -> dict[str, Any]:
@@ -235,7 +214,7 @@ def test_a_generator_that_fails(
     with pytest.raises(error, match=message):
         make_part(part(tmp_path, "tpch", "orders"))
     with pytest.raises(error, match=message.replace(r"orders\.parquet", "the tables")):
-        tpch_module.make_tables({"folder": str(tmp_path), "scale": "0.001"})
+        tpch_module.make_tables(tmp_path, "0.001")
     assert [path.name for path in tmp_path.iterdir()] == ["tpchgen-cli"], "nothing half-written remains"
 
 
@@ -257,7 +236,7 @@ def test_a_disk_that_fills_up_while_a_part_is_written(tmp_path: Path, monkeypatc
 
 def test_a_disk_that_is_too_small_from_the_start(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"tpch:100000 needs about 36,\d{3},\d{3}\.0 MB, but .* left\nchoose a smaller scale"):
-        generate(recipe("tpch", Decimal(100_000)), tmp_path / "data", no_spark, silent)
+        generate(recipe("tpch", Decimal(100_000)), tmp_path / "data", no_spark, unheard)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -291,7 +270,7 @@ def test_permutations() -> None:
 def test_rows_of_join_graphs(spark: SparkSession, tmp_path: Path) -> None:
     """In parts by Spark and, as they are few, at once without it."""
     wanted = recipe("joingraph", Decimal("0.001"), 2, ["cycle/5"])
-    made = generate(wanted, tmp_path / "data", lambda: spark, silent)
+    made = generate(wanted, tmp_path / "data", lambda: spark, unheard)
     catalog = open_dataset(Path(made.place))
     expected = {table.name: table for table in graph_tables(join_graph("cycle/5"), 0.001)}
     assert set(catalog.tables) == set(expected)
@@ -302,7 +281,7 @@ def test_rows_of_join_graphs(spark: SparkSession, tmp_path: Path) -> None:
         assert table.keys == expected[name].keys
         for column, stats in expected[name].stats.columns.items():
             assert connection.sql(f"select count(distinct {column}) from {name}").fetchone() == (stats.ndv,)
-    at_once = generate(recipe("joingraph", Decimal("0.001"), None, ["cycle/5"]), tmp_path / "again", no_spark, silent)
+    at_once = generate(recipe("joingraph", Decimal("0.001"), None, ["cycle/5"]), tmp_path / "again", no_spark, unheard)
     assert "session" not in at_once.counts["seconds"]
     for name, table in open_dataset(Path(at_once.place)).tables.items():
         rows = [ds.dataset([str(file) for file in files]).to_table() for files in (table.files, catalog.tables[name].files)]
@@ -311,7 +290,7 @@ def test_rows_of_join_graphs(spark: SparkSession, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_tpcds(spark: SparkSession, tmp_path: Path, dsdgen: duckdb.DuckDBPyConnection) -> None:
-    made = generate(recipe("tpcds", Decimal("0.01"), 2), tmp_path / "data", lambda: spark, silent)
+    made = generate(recipe("tpcds", Decimal("0.01"), 2), tmp_path / "data", lambda: spark, unheard)
     catalog = open_dataset(Path(made.place))
     assert len(catalog.tables) == 24
     assert not any(is_opaque(column.type) for table in catalog.tables.values() for column in table.columns)
@@ -364,3 +343,83 @@ def test_what_is_wrong(arguments: list[str], message: str, tmp_path: Path, capsy
     assert main(["data", "generate", *(str(target) if a == "DIR" else a for a in arguments)]) == 2
     assert message in capsys.readouterr().err
     assert not target.exists()
+
+
+@pytest.mark.slow
+def test_tpch_at_scale_factor_1(spark: SparkSession, tmp_path: Path) -> None:
+    made = generate(recipe("tpch", Decimal(1)), tmp_path / "data", lambda: spark, unheard)
+    subprocess.run(
+        [tpch_module.generator(), "parquet", "-q", "-s", "1", "--num-threads", "2", "-o", str(tmp_path / "plain")], check=True
+    )
+    catalog, expected = open_dataset(Path(made.place)), open_dataset(tmp_path / "plain")
+    assert made.counts["rows"]["lineitem"] == 6_001_215
+    for name, table in catalog.tables.items():
+        assert table.stats.rows == expected.tables[name].stats.rows
+        assert table.order
+    assert len(catalog.tables["lineitem"].files) == 2
+    assert catalog.tables["lineitem"].order == ("l_orderkey", "l_linenumber")
+    assert catalog.tables["partsupp"].keys == (("ps_partkey", "ps_suppkey"),)
+
+
+@pytest.mark.slow
+def test_tpcds_at_scale_factor_1(spark: SparkSession, tmp_path: Path) -> None:
+    made = generate(recipe("tpcds", Decimal(1)), tmp_path / "data", lambda: spark, unheard)
+    assert made.counts["rows"]["store_sales"] == 2_880_404
+    catalog = open_dataset(Path(made.place))
+    assert len(catalog.tables["store_sales"].files) == 2
+    assert catalog.tables["store_sales"].order == ("ss_ticket_number",)
+
+
+def parts_made(inside: Path) -> dict[str, int]:
+    """Files that have their place, without those that tasks are writing, which may vanish while we look."""
+    found = {}
+    for path in [*inside.glob("[a-z]*.parquet"), *inside.glob("[a-z]*/*.parquet")]:
+        found[path.relative_to(inside).as_posix()] = path.stat().st_mtime_ns
+    return found
+
+
+@pytest.mark.slow
+def test_a_killed_generation_is_gone_on_with(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    command = ["data", "generate", "tpch", "--scale", "0.3", "--parts", "6", "-o", str(folder), "--master", "local[2]", "-q"]
+    inside = folder / "_planscope" / "unfinished"
+    kill_once(start_python("-m", "experiments", *command), lambda: len(parts_made(inside)) >= 8, "it makes nothing")
+    with pytest.raises(CatalogError, match=r"(?s)unfinished tpch at scale 0\.3.*generate tpch --scale 0\.3 --parts 6"):
+        open_dataset(folder)
+    before = parts_made(inside)
+    assert 8 <= len(before) < 38
+    made = generate(recipe("tpch", Decimal("0.3"), 6), folder, lambda: spark, unheard)
+    after = files_of(folder)
+    assert len(after) == 38
+    assert {name: after[name] for name in before} == before, "nothing was made twice"
+    assert made.counts["rows"]["orders"] == 450_000
+    assert not generate(recipe("tpch", Decimal("0.3"), 6), folder, no_spark, unheard).made
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 12 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", str(folder)], check=True)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk; others here have the errors without one")
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["tpch", "tpcds", "joingraph"])
+def test_a_full_disk(spark: SparkSession, small_disk: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    wanted = recipe(kind, {"tpch": Decimal("0.1"), "tpcds": Decimal("0.05"), "joingraph": Decimal(1)}[kind])
+    monkeypatch.setattr(generate_module, "check_space", lambda *_: None)  # let it run into the wall
+    with pytest.raises((OutputError, PipelineError), match="no space left for"):
+        generate(wanted, small_disk / "data", lambda: spark, unheard)
+    left = small_disk / "data" / "_planscope" / "unfinished"
+    assert not list(left.glob(".task-*")), "scraps take no space"
+    if left.exists():
+        with pytest.raises(CatalogError, match=f"unfinished {kind}"):
+            open_dataset(small_disk / "data")
+    subprocess.run(["mount", "-o", "remount,size=400m", str(small_disk)], check=True)
+    made = generate(wanted, small_disk / "data", lambda: spark, unheard)
+    assert sum(made.counts["rows"].values()) > 100_000
+    open_dataset(small_disk / "data")

@@ -1,11 +1,8 @@
 """Synthetic rows for the Join Order Benchmark: figures as published, references that hold, queries that find something."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
@@ -13,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
 from executor.session import Session
 from experiments.pipeline.generate.generate import generate
@@ -28,9 +26,6 @@ from experiments.workloads.job_data import job_catalog
 from optimizer.errors import CatalogError, InternalError
 from optimizer.sql.bind import bind
 from tests.conftest import duckdb_over
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 SCALE = 0.001
 MOSTLY_PLANTED = "movie_link", "keyword", "company_name"  # at this scale, so that they are larger than it says
@@ -60,12 +55,8 @@ def test_tables_have_the_rows_they_should_have(made: Session) -> None:
 
 def test_every_reference_is_to_a_row(made: Session, beside: duckdb.DuckDBPyConnection) -> None:
     declared = {(name, key.columns[0], key.table) for name, table in made.catalog.tables.items() for key in table.foreign_keys}
-    ours = {
-        (t, c, content.table)
-        for t, columns in COLUMNS.items()
-        for c, content in columns.items()
-        if isinstance(content, Reference)
-    }
+    contents = [(table, column, content) for table, columns in COLUMNS.items() for column, content in columns.items()]
+    ours = {(table, column, content.table) for table, column, content in contents if isinstance(content, Reference)}
     assert len(declared) == 14
     assert declared <= ours
     for table, column, parent in sorted(ours):

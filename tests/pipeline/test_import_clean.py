@@ -1,24 +1,19 @@
 """Small CSV files without a fault: imported without Spark, to the same dataset that Spark makes."""
 
-from __future__ import annotations
-
 import csv
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from experiments.pipeline.intake import clean, request
 from experiments.pipeline.intake.request import ImportRequest, import_dataset, planned
 from optimizer.dataset import open_dataset
 from optimizer.errors import PlanscopeError
-from tests.pipeline.conftest import no_spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tests.pipeline.conftest import lay, no_spark
 
 SHOP = {
     "people/a.csv": "id,name,born,height\n1,Ann,2000-02-29,1.5\n2,,,\n",
@@ -43,11 +38,8 @@ TEXTS = {
 TYPES = ["integer", "bigint", "smallint", "varchar", "double", "real", "decimal(9,2)", "boolean", "date", "timestamp", "hugeint"]
 
 
-def lay(folder: Path, files: dict[str, str]) -> ImportRequest:
-    for name, content in files.items():
-        (folder / "in" / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "in" / name).write_bytes(content.encode())
-    return ImportRequest((str(folder / "in"),), folder / "out")
+def asked_of(folder: Path, files: dict[str, str]) -> ImportRequest:
+    return ImportRequest((str(lay(folder / "in", files)),), folder / "out")
 
 
 def without_spark(asked: ImportRequest, folder: Path) -> dict | None:
@@ -75,7 +67,7 @@ def assert_same(asked: ImportRequest, counts: dict, folder: Path, spark: SparkSe
 
 @pytest.mark.slow
 def test_the_dataset_is_the_one_that_spark_makes(tmp_path: Path, spark: SparkSession) -> None:
-    asked = lay(tmp_path, SHOP)
+    asked = asked_of(tmp_path, SHOP)
     counts = without_spark(asked, tmp_path / "clean")
     assert counts is not None and {name: one["kept"] for name, one in counts["tables"].items()} == {
         "empty": 0, "one": 3, "people": 3, "sales": 2,
@@ -96,7 +88,7 @@ def test_random_files_are_what_spark_makes_of_them(seed: int, tmp_path: Path, sp
         for name in ("a", "b c", "ü")[: chance.randint(1, 3)]:
             texts = chance.sample(TEXTS[chance.choice(list(TEXTS))], 3)[: chance.randint(1, 3)]
             columns.append((name, [*texts, *chance.choice([[], [""], chance.sample(TEXTS["text"], 1)])]))
-        asked = lay(folder, {})
+        asked = asked_of(folder, {})
         for part in range(chance.randint(1, 2)):
             (folder / "in" / "t").mkdir(parents=True, exist_ok=True)
             with (folder / "in" / "t" / f"{part}.csv").open("w", newline="") as file:
@@ -135,11 +127,11 @@ def test_random_files_are_what_spark_makes_of_them(seed: int, tmp_path: Path, sp
     ],
 )  # fmt: skip
 def test_what_is_not_plain_is_left_to_spark(files: dict[str, str], why: str, tmp_path: Path) -> None:
-    assert without_spark(lay(tmp_path, files), tmp_path / "clean") is None, why
+    assert without_spark(asked_of(tmp_path, files), tmp_path / "clean") is None, why
 
 
 def test_much_of_it_and_what_was_begun_is_left_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = lay(tmp_path, SHOP)
+    asked = asked_of(tmp_path, SHOP)
     (tmp_path / "begun" / ".work").mkdir(parents=True)
     assert clean.import_clean(asked, planned(asked), tmp_path / "begun", print) is None
     options = ImportRequest(asked.sources, asked.folder, options={"null": "-"})
@@ -150,7 +142,7 @@ def test_much_of_it_and_what_was_begun_is_left_to_spark(tmp_path: Path, monkeypa
 
 def test_spark_is_started_for_the_first_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request, "is_running", lambda: False)
-    asked, told = lay(tmp_path, SHOP), list[str]()
+    asked, told = asked_of(tmp_path, SHOP), list[str]()
     made = import_dataset(asked, no_spark, told.append)
     assert made.made and not import_dataset(asked, no_spark, told.append).made
     assert "people: 2 files, 3 rows read" in told

@@ -17,6 +17,8 @@ from experiments.pipeline.intake.sources import find_sources, tables_elsewhere
 from experiments.pipeline.intake.summary import summary_text
 from experiments.pipeline.intake.values import type_of
 from experiments.pipeline.spark.errors import PipelineError
+from experiments.pipeline.spark.session import configured
+from tests.pipeline.conftest import lay
 
 
 def rows_of(one):
@@ -107,13 +109,15 @@ def test_csv_line_breaks_in_quotes(read_csv):
 
 
 def test_csv_line_breaks_at_a_uri(spark, tmp_path):
-    path, csv = tmp_path / "t.csv", CsvFiles(spark, {})
+    uri, csv = f"file:{tmp_path}/t.csv", CsvFiles(spark, {})
+
+    def read(text):
+        lay(tmp_path, {"t.csv": text})
+        return rows_of(csv.open("t", uri, csv.look({"t": uri})["t"], []))
+
     for end in ("\n", "\r\n"):
-        path.write_bytes(end.join(["a,b", '1,"x\r\ny"', '2,"x\ny"', ""]).encode())
-        uri = f"file:{path}"
-        assert rows_of(csv.open("t", uri, csv.look({"t": uri})["t"], [])) == [("1", "x\r\ny"), ("2", "x\ny")]
-    path.write_bytes(b'a,b\n1,"x\ny"\n2,z\r\n')  # the last line ends otherwise
-    rows = rows_of(csv.open("t", uri, csv.look({"t": uri})["t"], []))
+        assert read(end.join(["a,b", '1,"x\r\ny"', '2,"x\ny"', ""])) == [("1", "x\r\ny"), ("2", "x\ny")]
+    rows = read('a,b\n1,"x\ny"\n2,z\r\n')  # the last line ends otherwise
     assert rows[0] == ("1", "x\ny") and rows[1].startswith("a CR in a file whose lines end in more than one way")
 
 
@@ -173,12 +177,9 @@ def test_a_large_file_is_for_all_cores_and_its_rows_stay_in_order(spark, tmp_pat
     path.write_text("a,b\n" + "".join(f"{i},{i}\n" if i % 7 else f"{i}\n" for i in range(1, 1000)))
     csv = CsvFiles(spark, {})
     opened = csv.open("t", str(path), csv.look({"t": str(path)})["t"], [])
-    spark.conf.set("spark.sql.files.maxPartitionBytes", "1000")
-    try:
+    with configured(spark, {"spark.sql.files.maxPartitionBytes": "1000"}):
         assert opened.rows(["a", "b"]).rdd.getNumPartitions() > 2
         found = rows_of(opened)
-    finally:
-        spark.conf.unset("spark.sql.files.maxPartitionBytes")
     assert found == [(str(i), str(i)) if i % 7 else f"not 2 fields: {i}" for i in range(1, 1000)]
 
 
@@ -276,13 +277,11 @@ def test_json_lines_that_are_rejected_say_nothing_of_types(spark, tmp_path):
 
 
 def test_sources(tmp_path):
-    shop = tmp_path / "shop"
-    (shop / "orders").mkdir(parents=True)
-    for name in (
+    names = (
         "orders/b.csv", "orders/a.csv", "people.jsonl.gz", "x y.parquet", "notes.md", "_temp.csv", ".hidden.csv",
         "orders/_old.csv.gz", "orders/_SUCCESS", "orders/_metadata", "orders/.a.csv.crc", "schema.sql",
-    ):  # fmt: skip
-        (shop / name).touch()
+    )  # fmt: skip
+    shop = lay(tmp_path / "shop", dict.fromkeys(names, ""))
     found = find_sources([shop], None, None)
     assert [(t.name, t.format, [Path(f).name for f in t.files]) for t in found.tables] == [
         ("orders", "csv", ["a.csv", "b.csv"]),
@@ -295,23 +294,19 @@ def test_sources(tmp_path):
     assert told == ["not imported, its name begins with . or _: _temp.csv", "not imported, its kind is not known: notes.md"]
     one = find_sources([shop / "orders", shop / "orders" / "a.csv"], None, "all").tables
     assert [(t.name, len(t.files)) for t in one] == [("all", 2)], "a file that is named twice is read once"
-    (tmp_path / "parts" / "t" / "k=").mkdir(parents=True)
-    (tmp_path / "parts" / "a.csv").touch()
-    (tmp_path / "parts" / "b.csv").touch()
-    with pytest.raises(PipelineError, match=r"COLUMN=VALUE \(none is empty; __HIVE_DEFAULT_PARTITION__ is NULL\)"):
-        find_sources([tmp_path / "parts"], None, None)
-    with pytest.raises(PipelineError, match="no file or folder"):
-        find_sources([tmp_path / "none"], None, None)
-    with pytest.raises(PipelineError, match=r"what kind of file is this.*or another of Spark's, such as avro"):
-        find_sources([shop / "notes.md"], None, None)
-    with pytest.raises(PipelineError, match="different kinds"):
-        find_sources([shop], None, "all")
-    with pytest.raises(PipelineError, match=r'(?s)"a" is there twice.*"b" is there twice.*rename all but one'):
-        find_sources([tmp_path / "parts" / "a.csv", tmp_path / "parts" / "b.csv"] * 2, None, None)
+    parts = lay(tmp_path / "parts", {"a.csv": "", "b.csv": "", "t/k=/_x": ""})
+    for sources, table, said in (
+        ([parts], None, r"COLUMN=VALUE \(none is empty; __HIVE_DEFAULT_PARTITION__ is NULL\)"),
+        ([tmp_path / "none"], None, "no file or folder"),
+        ([shop / "notes.md"], None, r"what kind of file is this.*or another of Spark's, such as avro"),
+        ([shop], "all", "different kinds"),
+        ([parts / "a.csv", parts / "b.csv"] * 2, None, r'(?s)"a" is there twice.*"b" is there twice.*rename all but one'),
+        ([shop / "orders"], "a/b", "cannot be a table"),
+    ):
+        with pytest.raises(PipelineError, match=said):
+            find_sources(sources, None, table)
     with pytest.raises(PipelineError, match=r'"T" is there twice: .*x/T\nleave one of them out'):
         tables_elsewhere("parquet", {}, ["s3://x/t", "s3://x/T"], ())
-    with pytest.raises(PipelineError, match="cannot be a table"):
-        find_sources([shop / "orders"], None, "a/b")
 
 
 def test_damaged_arrow_offsets_are_an_error(tmp_path):

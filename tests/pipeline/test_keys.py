@@ -1,18 +1,17 @@
 """Declared keys and foreign keys against the data: every contradiction is found, and nothing else."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from experiments.pipeline.analyze import keys as module
 from experiments.pipeline.analyze.keys import count_against, declared, held_by_few, proved
@@ -25,9 +24,7 @@ from optimizer.catalog.declarations import ColumnDeclaration
 from optimizer.catalog.findings import Constraint
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tests.pipeline.conftest import lay
 
 Against = dict[Constraint, tuple[int, list[str]]]
 
@@ -104,28 +101,20 @@ def test_against_counting_every_value(
 def test_sketches_prove_what_is_sorted_or_dense(tmp_path: Path) -> None:
     """Keys in stored order, and references to whole numbers without gaps, need no further look at the data."""
     rows = 20_000
-    pq.write_table(pa.table({"k": pa.array(range(5, rows + 5))}), tmp_path / "target.parquet")
-    pq.write_table(pa.table({"k": pa.array([5 + i * 7 % rows for i in range(3 * rows)])}), tmp_path / "t.parquet")
-    pq.write_table(pa.table({"k": pa.array([rows + 5] * 10)}), tmp_path / "u.parquet")
-    (tmp_path / "schema.sql").write_text(
-        "create table target (k bigint primary key); create table t (k bigint references target);"
-        "create table u (k bigint references target)",
-        "utf-8",
-    )
+    keys = {"target": range(5, rows + 5), "t": [5 + i * 7 % rows for i in range(3 * rows)], "u": [rows + 5] * 10}
+    schema = "create table target (k bigint primary key); create table t (k bigint references target);"
+    schema += "create table u (k bigint references target)"
+    lay(tmp_path, {f"{name}.parquet": pa.table({"k": values}) for name, values in keys.items()} | {"schema.sql": schema})
     catalog = open_dataset(tmp_path)
     sketches = sketches_of(catalog)
-    assert [(one.table, one.target, proved(one, sketches)) for one in declared(catalog, catalog.tables)] == [
-        ("target", "", True),
-        ("t", "target", True),
-        ("u", "target", False),
-    ]
+    found = [(one.table, one.target, proved(one, sketches)) for one in declared(catalog, catalog.tables)]
+    assert found == [("target", "", True), ("t", "target", True), ("u", "target", False)]
 
 
 def test_unique_columns_may_be_null_several_times(tmp_path: Path, spark: SparkSession) -> None:
-    (tmp_path / "t.csv").write_text("a,b\n1,1\n,2\n,2\n3,\n3,\n", "utf-8")
-    (tmp_path / "u.csv").write_text("a,b\n1,1\n,2\n,2\n3,4\n3,4\n", "utf-8")
     declared = "create table {} (a int, b int, unique (a, b));"
-    (tmp_path / "schema.sql").write_text(declared.format("t") + declared.format("u"), "utf-8")
+    files = {"t.csv": "a,b\n1,1\n,2\n,2\n3,\n3,\n", "u.csv": "a,b\n1,1\n,2\n,2\n3,4\n3,4\n"}
+    lay(tmp_path, {**files, "schema.sql": declared.format("t") + declared.format("u")})
     catalog = open_dataset(tmp_path)
     assert not any(table.keys for table in catalog.tables.values())
     key = ("a", "b")

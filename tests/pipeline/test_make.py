@@ -1,12 +1,10 @@
 """Datasets for a place that is no local folder, written there by Spark."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import SparkSession
 
 from experiments.pipeline.analyze.analyze import analyze_dataset
 from experiments.pipeline.generate.generate import generate
@@ -14,17 +12,14 @@ from experiments.pipeline.generate.kinds import recipe
 from experiments.pipeline.intake.request import ImportRequest, import_dataset
 from experiments.pipeline.spark.errors import PipelineError
 from optimizer.errors import OutputError
+from tests.pipeline.conftest import lay
 from tests.pipeline.webhdfs import WebHdfs
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @pytest.mark.slow
 def test_an_import_to_another_file_system(spark: SparkSession, tmp_path: Path, hdfs: WebHdfs) -> None:
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "sales.csv").write_text("n,day\n1,2020-01-01\n2,2020-01-02\n3,today\n")
-    (tmp_path / "shop" / "schema.sql").write_text("create table sales (n int primary key, day date)")
+    schema = "create table sales (n int primary key, day date)"
+    lay(tmp_path / "shop", {"sales.csv": "n,day\n1,2020-01-01\n2,2020-01-02\n3,today\n", "schema.sql": schema})
     uri, said = f"{hdfs.uri}/shop", list[str]()
     request = ImportRequest((str(tmp_path / "shop"),), uri)
 
@@ -66,8 +61,7 @@ def test_a_generation_goes_on_where_it_was_interrupted(spark: SparkSession, tmp_
     done = generate(wanted, uri, lambda: spark, print)
     assert done.made
     assert {name: spark.read.parquet(f"{uri}/{name}").count() for name in done.counts["rows"]} == done.counts["rows"]
-    (tmp_path / "there" / "x").mkdir()
-    (tmp_path / "there" / "x" / "letter.txt").write_text("dear reader")
+    lay(tmp_path / "there", {"x/letter.txt": "dear reader"})
     back, uris = tmp_path / "back", [f"{uri}/{name}" for name in done.counts["rows"]]
     import_dataset(ImportRequest(tuple(uris), back, "parquet"), lambda: spark, print)
     analyzed = analyze_dataset(back, lambda: spark)

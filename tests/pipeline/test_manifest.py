@@ -8,6 +8,7 @@ import pytest
 
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.manifest import file_facts, finished, manifest_path, read_manifest, write_manifest
+from tests.pipeline.conftest import lay
 
 INPUTS = {"source": Path("a b.csv"), "sizes": (1, 2)}
 SETTINGS = {"scale": Decimal("0.1"), "seed": 7, "é": None}
@@ -16,9 +17,7 @@ NO_INPUTS = '{"version": 1, "stage": "make", "files": {}}'
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "t").mkdir()
-    (tmp_path / "t" / "part 0").write_bytes(b"rows")
-    (tmp_path / "schema.sql").write_text("")
+    lay(tmp_path, {"t/part 0": "rows", "schema.sql": ""})
     counts = {"rows": 3}
     write_manifest(tmp_path, "make", inputs=INPUTS, settings=SETTINGS, counts=counts, files=["t/part 0", tmp_path / "schema.sql"])
     return tmp_path

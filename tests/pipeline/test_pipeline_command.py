@@ -1,38 +1,23 @@
 """planscope pipeline: stages in order, skipped when done, gone on with after failures; mistakes told at once."""
 
-from __future__ import annotations
-
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import SparkSession
 
 from experiments.bench import code_version
 from experiments.cli import main
 from experiments.lock import hold
-from experiments.pipeline.stages.run import (
-    is_brief,
-    lock_file,
-    pipeline_status,
-    read_state,
-    run_pipeline,
-    state_file,
-    status_text,
-)
+from experiments.pipeline.stages.run import LOCK_FILE, STATE, is_brief, pipeline_status, read_state, run_pipeline, status_text
 from experiments.pipeline.stages.spec import Sweep, read_pipeline
 from experiments.pipeline.sweep import spec
 from experiments.pipeline.sweep.columns import COLUMNS
 from experiments.pipeline.sweep.problems import SpecError
 from optimizer.errors import OutputError
+from tests.pipeline.conftest import lay
+from tests.processes import ROOT, run_python
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-ROOT = Path(__file__).parent.parent.parent
 SPECS = sorted((ROOT / "experiments" / "specs").glob("*.toml"))
 
 
@@ -64,32 +49,23 @@ def mistakes(folder: Path, text: str) -> str:
         ("[sweep", "is not valid TOML"),
         ('[generate]\nkind = "tcph"\nscale = 1', 'line 2: [generate] kind: there is no kind of dataset "tcph"'),
         ('[generate]\nkind = "tpch"', "line 1: [generate]: scale is missing: it is a number above 0"),
-        (
-            '[generate]\nkind = "tpch"\nscale = 1\ninto = "../x"',
-            "line 4: [generate] into: into is a folder within that of the pipeline",
-        ),
-        (
-            '[import]\nsources = ["d"]\ninto = "report"',
-            "line 3: [import] into: into is a folder within that of the pipeline",
-        ),
+        ('[generate]\nkind = "tpch"\nscale = 1\ninto = "../x"',
+         "line 4: [generate] into: into is a folder within that of the pipeline"),
+        ('[import]\nsources = ["d"]\ninto = "report"', "line 3: [import] into: into is a folder within that of the pipeline"),
         ('[import]\nsources = ["d"]\ninto = "results/run=x"', "and not results or report, not 'results/run=x'"),
         ('[import]\nsources = ["d"]\ninto = "./_planscope"', "and not results or report, not './_planscope'"),
         ('[import]\nsource = ["a"]', 'there is no source here; did you mean "sources"?'),
         ('[import]\nsources = ["a"]\non_reject = "drop"', "on_reject is one of keep, fail, not 'drop'"),
         ('[generate]\nkind = "tpch"\nscale = 1\n[import]\nsources = ["a"]', "both make the folder data"),
         ('[generate]\nkind = "tpch"\nscale = 1\n[import]\nsources = ["a"]\ninto = "./data/"', "both make the folder data"),
-        (
-            '[generate]\nkind = "tpch"\nscale = 1\n[import]\nsources = ["a"]\ninto = "data/a"',
-            "a dataset cannot be within another",
-        ),
+        ('[generate]\nkind = "tpch"\nscale = 1\n[import]\nsources = ["a"]\ninto = "data/a"',
+         "a dataset cannot be within another"),
         ("[analyze]", 'nothing to analyze: write data = "FOLDER", or add [generate] or [import]'),
         ('[analyze]\ndata = "x"\nsample = 3', "sample is a share from 0 to 1, not 3"),
-        (
-            '[sweep]\nqueries = ["chain/3"]\n[report]\nbasline = "x"',
-            'line 4: [report] basline: there is no basline here; did you mean "baseline"?',
-        ),
+        ('[sweep]\nqueries = ["chain/3"]\n[report]\nbasline = "x"',
+         'line 4: [report] basline: there is no basline here; did you mean "baseline"?'),
     ],
-)
+)  # fmt: skip
 def test_mistakes_in_the_file(tmp_path: Path, text: str, message: str) -> None:
     assert message in mistakes(tmp_path, text)
 
@@ -104,30 +80,37 @@ def test_mistakes_of_all_stages_are_told_together(tmp_path: Path) -> None:
     assert told.startswith("spec.toml has 4 mistakes") and all(f"line {n}:" in told for n in (1, 2, 6, 8)) and '"bth"' in told
 
 
-def test_nothing_runs_where_a_later_stage_cannot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = written(tmp_path, '[generate]\nkind = "tpch"\nscale = 0.01\n[sweep]\nqueries = ["tpch/q01", "tpch/q77"]')
-    assert main(["pipeline", "run", str(path), "-o", str(tmp_path / "out")]) == 2
-    assert 'line 5: [sweep] queries: there is no built-in query "tpch/q77"' in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-    text = '[import]\nsources = ["none"]\n[sweep]\nqueries = ["chain/3"]\ndata = "joingraph"\n[report]\nbaseline = "zzz"'
-    assert main(["pipeline", "run", str(written(tmp_path, text)), "-o", str(tmp_path / "out")]) == 2
+TPCH, FILES = '[generate]\nkind = "tpch"\nscale = 0.01\n', '[import]\nsources = ["a.csv"]\n'
+NOPE = 'there is no table "nope" to analyze\nthere is '
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (TPCH + '[sweep]\nqueries = ["tpch/q01", "tpch/q77"]',
+         ['line 5: [sweep] queries: there is no built-in query "tpch/q77"']),
+        ('[import]\nsources = ["none"]\n[sweep]\nqueries = ["chain/3"]\ndata = "joingraph"\n[report]\nbaseline = "zzz"',
+         ["spec.toml, line 1: [import]: there is no file or folder",
+          'line 7: [report] baseline: there is no variant "zzz" in the sweep; there are default']),
+        (FILES + 'jars = ["no.jar"]\n[analyze]\ndata = "nowhere"',
+         ["spec.toml, line 1: [import]: there is no file ", "no.jar", "spec.toml, line 4: [analyze]: there is no folder"]),
+        (TPCH + '[analyze]\ntables = ["nope"]', [NOPE]),
+        (FILES + '[analyze]\ntables = ["nope"]', [NOPE]),
+        ('[analyze]\ntables = ["nope"]\ndata = "."', [NOPE]),
+    ],
+)  # fmt: skip
+def test_nothing_runs_where_a_later_stage_cannot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: list[str]
+) -> None:
+    lay(tmp_path, {"spec.toml": text, "a.csv": "a\n1\n"})
+    assert main(["pipeline", "run", str(tmp_path / "spec.toml"), "-o", str(tmp_path / "out")]) == 2
     told = capsys.readouterr().err
-    assert (
-        "spec.toml, line 1: [import]: there is no file or folder" in told
-        and 'line 7: [report] baseline: there is no variant "zzz" in the sweep; there are default' in told
-    )
-    (tmp_path / "a.csv").write_text("a\n1\n")
-    text = '[import]\nsources = ["a.csv"]\njars = ["no.jar"]\n[analyze]\ndata = "nowhere"'
-    assert main(["pipeline", "run", str(written(tmp_path, text)), "-o", str(tmp_path / "out")]) == 2
-    told = capsys.readouterr().err
-    assert f"spec.toml, line 1: [import]: there is no file {tmp_path / 'no.jar'}" in told
-    assert "spec.toml, line 4: [analyze]: there is no folder" in told
-    for made in ('[generate]\nkind = "tpch"\nscale = 0.01', '[import]\nsources = ["a.csv"]', ""):
-        text = f'{made}\n[analyze]\ntables = ["nope"]' + ("" if made else '\ndata = "."')
-        assert main(["pipeline", "run", str(written(tmp_path, text)), "-o", str(tmp_path / "out")]) == 2
-        assert 'there is no table "nope" to analyze\nthere is ' in capsys.readouterr().err
+    assert all(each in told for each in said), told
     assert not (tmp_path / "out").exists()
-    written(tmp_path, '[generate]\nkind = "tpch"\nscale = 0.01\n[sweep]\nqueries = ["tpch/q01"]')
+
+
+def test_files_and_stages_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, TPCH + '[sweep]\nqueries = ["tpch/q01"]')
     assert main(["pipeline", "run", str(tmp_path / "missing.toml")]) == 2
     assert "cannot read" in capsys.readouterr().err
     assert main(["pipeline", "run", str(path), "--stage", "report"]) == 2
@@ -212,7 +195,7 @@ def test_status_tells_what_runs_and_what_was_stopped(tmp_path: Path, capsys: pyt
     pipeline = read_pipeline(written(tmp_path, SWEEP))
 
     def dies() -> SparkSession:
-        with pytest.raises(OutputError, match="another process is at work on it"), hold(lock_file(tmp_path), "it"):
+        with pytest.raises(OutputError, match="another process is at work on it"), hold(tmp_path / LOCK_FILE, "it"):
             pass
         status = pipeline_status(tmp_path)
         assert [(stage["name"], stage["state"]) for stage in status["stages"]] == [("sweep", "running"), ("report", "not begun")]
@@ -229,23 +212,13 @@ def test_status_tells_what_runs_and_what_was_stopped(tmp_path: Path, capsys: pyt
     state = read_state(tmp_path)
     assert state is not None
     state["stages"]["sweep"]["state"] = "running"  # a process that was killed has not said that it is not
-    state_file(tmp_path).write_text(json.dumps(state))
+    (tmp_path / STATE).write_text(json.dumps(state))
     assert pipeline_status(tmp_path)["stages"][0]["state"] == "stopped"
 
 
 @pytest.mark.slow
 def test_from_generated_data_to_a_report(spark: SparkSession, tmp_path: Path) -> None:
-    text = """
-    [generate]
-    kind = "tpch"
-    scale = 0.01
-    [analyze]
-    [sweep]
-    queries = ["tpch/q03", "tpch/q05"]
-    execute = true
-    analyze = true
-    [report]
-    """
+    text = TPCH + '[analyze]\n[sweep]\nqueries = ["tpch/q03", "tpch/q05"]\nexecute = true\nanalyze = true\n[report]'
     pipeline = read_pipeline(written(tmp_path, text))
     done = run_pipeline(pipeline, tmp_path / "out", lambda: spark, lambda line: None)
     assert [outcome.made for outcome in done.values()] == [True] * 4
@@ -257,10 +230,8 @@ def test_from_generated_data_to_a_report(spark: SparkSession, tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_from_files_to_a_report(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "orders.csv").write_text("id,customer\n1,7\n2,7\n3,8\n")
-    (tmp_path / "shop" / "customers.csv").write_text("id,name\n7,a\n8,b\n")
-    (tmp_path / "count.sql").write_text("select count(*) from orders o join customers c on o.customer = c.id")
+    shop = {"shop/orders.csv": "id,customer\n1,7\n2,7\n3,8\n", "shop/customers.csv": "id,name\n7,a\n8,b\n"}
+    lay(tmp_path, {**shop, "count.sql": "select count(*) from orders o join customers c on o.customer = c.id"})
     text = '[import]\nsources = ["shop"]\n[analyze]\n[sweep]\nqueries = ["@count.sql"]\nexecute = true\n[report]'
     done = run_pipeline(read_pipeline(written(tmp_path, text)), tmp_path / "out", lambda: spark, lambda line: None)
     assert done["import"].text == "2 tables, 5 rows, 0 rejected"
@@ -270,18 +241,13 @@ def test_from_files_to_a_report(spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_modules_beside_the_data_do_not_run(tmp_path: Path) -> None:
     """Spark's workers and the processes of a sweep start in the folder that the user is in."""
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "t.csv").write_text("a\n1\n")
-    (tmp_path / "p.toml").write_text('[sweep]\nqueries = ["chain/3"]\nmemory = 0\n')
-    for module in ("socket", "platform", "pyspark", "experiments"):
-        (tmp_path / f"{module}.py").write_text(f"open({str(tmp_path / 'was-run')!r}, 'w')\n")
+    lay(tmp_path, {"shop/t.csv": "a\n1\n", "p.toml": '[sweep]\nqueries = ["chain/3"]\nmemory = 0\n'})
+    modules = ("socket.py", "platform.py", "pyspark.py", "experiments.py")
+    lay(tmp_path, dict.fromkeys(modules, f"open({str(tmp_path / 'was-run')!r}, 'w')\n"))
     in_spark = "from experiments.pipeline.analyze import scan; scan.SMALL = 0"  # however small the data
-    start = [sys.executable, "-P", "-c", f"from experiments.cli import main; {in_spark}; main()"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    code = f"from experiments.cli import main; {in_spark}; main()"
     for words in (["data", "analyze", "shop"], ["pipeline", "run", "p.toml", "-o", "out"]):
-        done = subprocess.run(
-            [*start, *words, "--master", "local[1]"], cwd=tmp_path, env=environment, capture_output=True, text=True
-        )
+        done = run_python("-c", code, *words, "--master", "local[1]", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert not (tmp_path / "was-run").exists(), words
 

@@ -12,17 +12,14 @@ from experiments.pipeline.spark.manifest import write_manifest
 from experiments.pipeline.spark.publish import SCRATCH, Plan, staged
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, Interrupted, OutputError
-from tests.pipeline.conftest import no_spark
+from tests.pipeline.conftest import lay, no_spark
 
 REQUEST = Plan("make", "letters at scale 1", {}, {"scale": 1}, lambda inside: ({}, {}), "make letters")
 
 
 def fill(inside: Path) -> None:
-    (inside / "t").mkdir(exist_ok=True)
-    (inside / "t" / "part-0.csv").write_text("a\n1\n")
-    (inside / "u.csv").write_text("b\n2\n")
-    (inside / "_planscope").mkdir(exist_ok=True)
-    (inside / "_planscope" / "order.json").write_text('{"version": 1, "tables": {}}')
+    order = '{"version": 1, "tables": {}}'
+    lay(inside, {"t/part-0.csv": "a\n1\n", "u.csv": "b\n2\n", "_planscope/order.json": order})
 
 
 def fail(folder: Path, table: str, error: BaseException) -> None:
@@ -38,19 +35,12 @@ def test_everything_has_its_place_at_the_end(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "data"
     with staged(folder, REQUEST) as inside:
         fill(inside)
-        (inside / f"{SCRATCH}x").mkdir()
-        (inside / f"{SCRATCH}x" / "scrap.csv").write_text("x")
+        lay(inside, {f"{SCRATCH}x/scrap.csv": "x"})
         with pytest.raises(CatalogError, match=r"unfinished letters at scale 1.*\n.*go on with it: make letters"):
             open_dataset(folder)
     assert sorted(path.name for path in folder.iterdir()) == ["_planscope", "t", "u.csv"]
     assert [path.name for path in (folder / "_planscope").iterdir()] == ["order.json"]
     assert set(open_dataset(folder).tables) == {"t", "u"}
-
-
-def test_an_empty_folder_may_be_there(tmp_path: Path) -> None:
-    with staged(tmp_path, REQUEST) as inside:
-        fill(inside)
-    assert set(open_dataset(tmp_path).tables) == {"t", "u"}
 
 
 def test_a_failure_before_the_first_table_leaves_nothing(tmp_path: Path) -> None:
@@ -112,11 +102,12 @@ def test_other_sources_for_what_is_unfinished(tmp_path: Path) -> None:
 
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
-    with staged(tmp_path / "data", REQUEST) as inside:
-        with pytest.raises(OutputError, match="another process is at work on the dataset in"), staged(tmp_path / "data", REQUEST):
+    """In an empty folder, which may be there."""
+    with staged(tmp_path, REQUEST) as inside:
+        with pytest.raises(OutputError, match="another process is at work on the dataset in"), staged(tmp_path, REQUEST):
             raise AssertionError("two at work")
         fill(inside)
-    assert set(open_dataset(tmp_path / "data").tables) == {"t", "u"}
+    assert set(open_dataset(tmp_path).tables) == {"t", "u"}
 
 
 def test_a_kill_right_at_the_start_or_the_end_is_no_obstacle(tmp_path: Path) -> None:
@@ -129,9 +120,6 @@ def test_a_kill_right_at_the_start_or_the_end_is_no_obstacle(tmp_path: Path) -> 
 
 
 def test_a_damaged_request_is_unfinished_too(tmp_path: Path) -> None:
-    inside = tmp_path / "_planscope" / "unfinished"
-    inside.mkdir(parents=True)
-    (inside / "request.json").write_text("{")
-    (tmp_path / "u.csv").write_text("b\n2\n")
+    lay(tmp_path, {"_planscope/unfinished/request.json": "{", "u.csv": "b\n2\n"})
     with pytest.raises(CatalogError, match="holds an unfinished dataset"):
         open_dataset(tmp_path)

@@ -1,19 +1,18 @@
 """Reports: their figures follow from the definitions, and the files are the same for the same results."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections import defaultdict
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 from matplotlib.figure import Figure
+from pyspark.sql import SparkSession
 
 from experiments.bench.child import failure, measured
 from experiments.bench.figures import draw, write_figure
@@ -28,10 +27,7 @@ from experiments.pipeline.sweep.run import read_results, run_folder
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from memo_viz.page_style import PAGE_STYLE
 from optimizer.errors import CatalogError, OutputError, PlanscopeError
-from tests.pipeline.conftest import no_spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tests.pipeline.conftest import lay, no_spark
 
 UNITS = ("set_cost_model", "set_estimator")
 
@@ -146,9 +142,7 @@ def test_reports_that_cannot_be(results: Path, tmp_path: Path) -> None:
 def test_what_others_put_beside_a_report_stays(results: Path, spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "mine"
     shutil.copytree(results / "results", out / "results")
-    thesis = out / "report" / "thesis.tex"
-    thesis.parent.mkdir()
-    thesis.write_text("precious")
+    thesis = lay(out, {"report/thesis.tex": "precious"}) / "report" / "thesis.tex"
     with pytest.raises(OutputError, match=r"report is there, and no report of planscope's\nmove it out of the way"):
         write_report(out, lambda: spark)
     assert thesis.read_text() == "precious" and len(list(thesis.parent.iterdir())) == 1
@@ -165,24 +159,20 @@ def test_what_others_put_beside_a_report_stays(results: Path, spark: SparkSessio
 
 def tables(variants: int, figures: dict[str, float]) -> dict[str, pa.Table]:
     """Tables as `aggregate` makes them, with as many variants, three workloads and the columns that figures read."""
-    by_query, by_relations = [], []
     names = ("plan_ms", "costed", "cost", "elapsed_ms", "cost_ratio", "elapsed_ms_ratio", "q_error", "q_error_max")
-    blank = dict.fromkeys(names)
-    known = {"data": "joingraph", "items": 1, "errors": 0, **blank}
-    for v in range(variants):
-        for w, workload in enumerate(("chain", "star", "one")):
-            for n in range(2, 3 if workload == "one" else 6):
-                values = {name: value * (1 + v) * (w + n) for name, value in figures.items()}
-                row = {"workload": workload, "relations": n, "variant": f"v{v}", "query": f"{workload}/{n}", **known, **values}
-                by_query.append(row)
-                by_relations.append(row)
-    floats = [(name, pa.float64()) for name in blank]
-    schema = pa.schema(
-        [(name, pa.string()) for name in ("workload", "variant", "query", "data")]
-        + [(name, pa.int64()) for name in ("relations", "items", "errors")]
-        + floats
-    )
-    return {"by_query": pa.Table.from_pylist(by_query, schema), "by_relations": pa.Table.from_pylist(by_relations, schema)}
+    rows = [
+        {"workload": workload, "relations": n, "variant": f"v{v}", "query": f"{workload}/{n}", "data": "joingraph"}
+        | {"items": 1, "errors": 0, **dict.fromkeys(names)}
+        | {name: value * (1 + v) * (w + n) for name, value in figures.items()}
+        for v in range(variants)
+        for w, workload in enumerate(("chain", "star", "one"))
+        for n in range(2, 3 if workload == "one" else 6)
+    ]
+    types = {
+        pa.string(): ("workload", "variant", "query", "data"), pa.int64(): ("relations", "items", "errors"), pa.float64(): names,
+    }  # fmt: skip
+    table = pa.Table.from_pylist(rows, pa.schema([(name, type) for type, those in types.items() for name in those]))
+    return {"by_query": table, "by_relations": table}
 
 
 def drawn(found: dict[str, pa.Table], variants: list[str], baseline: str) -> dict[str, Figure]:

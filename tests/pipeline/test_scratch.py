@@ -2,12 +2,12 @@
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from experiments.pipeline.spark.session import scratch_folder
+from tests.processes import start_python
 
 HOLD = """
 from experiments.pipeline.spark.session import scratch_folder
@@ -18,16 +18,12 @@ with scratch_folder() as folder:
 """
 
 
-@pytest.fixture(autouse=True)
-def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_of_killed_processes_go_and_those_of_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-
-
-def test_folders_of_killed_processes_go_and_those_of_others_stay(tmp_path: Path) -> None:
     other = tmp_path / "planscope-spark-of-another-kind"
     other.mkdir()
-    with subprocess.Popen([sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with start_python("-c", HOLD, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         left = Path(process.stdout.readline().strip())
         assert (left / "blockmgr").is_dir() and left.parent == tmp_path

@@ -1,12 +1,7 @@
 """Plans in Spark's tasks: the rows, errors, counts and limits that they have in this process."""
 
-from __future__ import annotations
-
-import subprocess
-import sys
-from typing import TYPE_CHECKING
-
 import pytest
+from pyspark.sql import SparkSession
 
 from executor.session import Session
 from executor.spark.engine import SparkEngine, _spark_hash, _spread
@@ -14,13 +9,10 @@ from optimizer.catalog.table import Catalog
 from optimizer.cost.spark import SparkCost
 from optimizer.errors import ExecutionError
 from tests.conftest import quick_and_slow
-from tests.processes import wait_until
+from tests.processes import run_python, wait_until
 from tests.reference.compare import assert_result, rows_of
 from tests.spark.conftest import shared_tpch
 from tests.spark.tasks import AnyCost
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 __all__ = ["shared_tpch"]  # a fixture
 
@@ -109,9 +101,9 @@ def test_what_spark_fails_at_is_said(shared_tpch: Catalog) -> None:
 
 
 def test_the_command() -> None:
-    words = [sys.executable, "-m", "experiments", "run", "select count(*) n from nation", "-d", "tpch:0.01", "--format", "csv"]
-    done = subprocess.run([*words, "--engine", "spark", "--master", "local[1]"], capture_output=True, text=True)
+    words = ("-m", "experiments", "run", "select count(*) n from nation", "-d", "tpch:0.01", "--format", "csv")
+    done = run_python(*words, "--engine", "spark", "--master", "local[1]")
     assert (done.returncode, done.stdout) == (0, '"n"\n25\n'), done.stderr
-    done = subprocess.run([*words, "--master", "local[1]"], capture_output=True, text=True)
+    done = run_python(*words, "--master", "local[1]")
     assert done.returncode == 2
     assert "--master says where Spark runs: it needs --engine spark" in done.stderr

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import PlanscopeError
 from tests.bench.clock import stop_clock
 from tests.pipeline import failing
+from tests.pipeline.conftest import lay
 from tests.processes import PATIENCE, wait_until
 
 
@@ -37,15 +39,8 @@ def planned(names: list[str], **keys: Any) -> SweepPlan:
 @pytest.fixture
 def child(tmp_path: Path) -> Iterator[Callable[[SweepPlan], Child]]:
     """Makes children for the items of a plan; their processes end with the test."""
-    made: list[Child] = []
-
-    def make(plan: SweepPlan) -> Child:
-        made.append(Child(plan.measure, plan.timeout, plan.memory, str(tmp_path)))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
+    with ExitStack() as made:
+        yield lambda plan: made.enter_context(closing(Child(plan.measure, plan.timeout, plan.memory, str(tmp_path))))
 
 
 @pytest.fixture(autouse=True)
@@ -141,9 +136,7 @@ def test_no_process_outlives_its_parent(child: Any, tmp_path: Path) -> None:
 
 
 def test_other_data_than_planned_is_an_error(child: Any, tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / "t.csv").write_text("a\n1\n2\n")
+    data = lay(tmp_path / "data", {"t.csv": "a\n1\n2\n"})
     plan = plan_sweep(SweepSpec([{"query": "select a from t", "data": str(data)}], execute=True), code="test")
     (data / "t.csv").write_text("a\n1\n2\n3\n")
     row = row_by(child(plan), plan, 0)

@@ -15,14 +15,14 @@ from experiments.pipeline.sweep.plan_shape import plan_shape
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.algebra.scalars import TRUE
 from planscope import OptimizedQuery, Session, Settings
+from tests.pipeline.conftest import lay
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
     """orders(id, customer, amount) and customers(id, name): one order of nobody, one customer without orders."""
-    (tmp_path / "orders.csv").write_text("id,customer,amount\n1,7,10\n2,7,20\n3,8,30\n4,,40\n")
-    (tmp_path / "customers.csv").write_text("id,name\n7,a\n8,b\n9,c\n")
-    return tmp_path
+    orders = "id,customer,amount\n1,7,10\n2,7,20\n3,8,30\n4,,40\n"
+    return lay(tmp_path, {"orders.csv": orders, "customers.csv": "id,name\n7,a\n8,b\n9,c\n"})
 
 
 def test_figures_are_those_of_explain() -> None:
@@ -49,10 +49,8 @@ def test_execution_counts_rows_and_errors_of_estimates(shop: Path) -> None:
     assert row["elapsed_ms"] == median(row["elapsed_ms_runs"])
     assert row["q_error"] == max(row["rows"] / 3, 3 / max(1.0, row["rows"]))
     assert 1.0 <= row["q_error_median"] <= row["q_error_max"]
-    nothing = plan_sweep(
-        SweepSpec([{"query": "select id from orders where amount > 99", "data": str(shop)}], execute=True), code="t"
-    )
-    row = measure(nothing.items[0])[0]
+    nothing = SweepSpec([{"query": "select id from orders where amount > 99", "data": str(shop)}], execute=True)
+    row = measure(plan_sweep(nothing, code="t").items[0])[0]
     assert row["rows_returned"] == 0 and "q_error_max" not in row
 
 

@@ -1,19 +1,16 @@
 """Sweeps in Spark: complete, resumed after the driver was killed, with nothing lost and nothing twice."""
 
-from __future__ import annotations
-
 import errno
-import os
 import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
+from pyspark.sql import SparkSession
 
 from executor.atomic import make_folder
 from experiments.bench.child import measured
@@ -29,12 +26,7 @@ from optimizer.errors import CatalogError, InternalError, OutputError
 from tests.pipeline.conftest import no_spark
 from tests.pipeline.driver import plan_of
 from tests.pipeline.failing import LOG, SLOW
-from tests.processes import any_alive, descendants, wait_until
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-ROOT = Path(__file__).parent.parent.parent
+from tests.processes import kill_once, start_python
 
 
 def test_a_run_is_the_one_of_its_plan(tmp_path: Path) -> None:
@@ -90,7 +82,7 @@ def test_two_processes_do_not_run_one_sweep(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     command = "import signal, sys\nfrom experiments.lock import hold\nfrom pathlib import Path\n"
     command += "with hold(Path(sys.argv[1]), 'it'):\n print('held', flush=True)\n signal.pause()"
-    other = subprocess.Popen([sys.executable, "-c", command, str(folder / LOCK)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    other = start_python("-c", command, str(folder / LOCK), stdout=subprocess.PIPE)
     try:
         assert other.stdout is not None and other.stdout.readline() == "held\n"
         with pytest.raises(OutputError, match=f"another process is at work on sweep {plan.run} \\(process {other.pid} on "):
@@ -138,18 +130,8 @@ def test_a_killed_sweep_goes_on_where_it_stopped(
     log.touch()
     if items < 1000:
         SLOW.touch()
-    command = [sys.executable, "-m", "tests.pipeline.driver", str(out), str(items)]
-    with (tmp_path / "said").open("w") as said:
-        driver = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=said)
-    try:
-        wait_until(lambda: begun(log) >= kill_after or driver.poll() is not None, "the sweep does not get on")
-        assert driver.poll() is None, (tmp_path / "said").read_text()
-        others = descendants(driver.pid)
-    finally:
-        driver.kill()
-        driver.wait()
-    wait_until(lambda: not any_alive(others), "processes outlive the killed driver")
-
+    driver = start_python("-m", "tests.pipeline.driver", str(out), str(items))
+    kill_once(driver, lambda: begun(log) >= kill_after, "the sweep does not get on")
     folder, before = run_folder(out, plan.run), begun(log)
     stopped = progress_of(folder)
     assert not stopped.complete and 0 < stopped.done < items

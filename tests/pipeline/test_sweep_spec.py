@@ -1,6 +1,7 @@
 """What a sweep is asked to do: every mistake is told at once, with its line; items and their ids are stable."""
 
 import json
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from experiments.pipeline.sweep.problems import Problems, SpecError, read_words
 from experiments.pipeline.sweep.spec import SweepSpec, plan_sweep
 from optimizer.errors import CatalogError
 from optimizer.toml_places import Places
+from tests.pipeline.conftest import lay
 from tests.unit.test_plugins import FREE, HEAD
 
 
@@ -34,9 +36,7 @@ def mistakes(text: str, base: Path = Path()) -> str:
 
 
 def test_names_ranges_patterns_files_and_texts(tmp_path: Path) -> None:
-    (tmp_path / "queries").mkdir()
-    for name in ("b", "a"):
-        (tmp_path / "queries" / f"{name}.sql").write_text(f"select count(*) as {name} from chain_4_r0")
+    lay(tmp_path, {f"queries/{name}.sql": f"select count(*) as {name} from chain_4_r0" for name in ("b", "a")})
     plan = plan_of(
         """
         [sweep]
@@ -60,22 +60,14 @@ def test_a_query_with_a_name_of_its_own_has_the_data_of_its_workload() -> None:
 
 
 def test_estimators_that_count_rows() -> None:
-    text = """
-        [sweep]
-        data = "tpch:0.01"
-        queries = ["tpch/q03"]
-        [sweep.settings]
-        estimator = ["true", "perturbed"]
-        """
-    assert [variant.settings["estimator"] for variant in plan_of(text).variants] == ["true", "perturbed"]
+    plan = plan_sweep(SweepSpec(["tpch/q03"], data="tpch:0.01", settings={"estimator": ["true", "perturbed"]}), code="test")
+    assert [variant.settings["estimator"] for variant in plan.variants] == ["true", "perturbed"]
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """A folder with the dataset `data` of one table t(a), three rows."""
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "t.csv").write_text("a\n1\n2\n3\n")
-    return tmp_path
+    return lay(tmp_path, {"data/t.csv": "a\n1\n2\n3\n"})
 
 
 def test_every_mistake_is_told_with_its_line() -> None:
@@ -123,10 +115,8 @@ CHAIN = '[sweep]\nqueries = ["chain/4"]\n'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "[sweep]\nqueries = []",
-            'spec.toml, line 2: [sweep] queries: queries is a list of queries, such as ["chain/4..9"], not []',
-        ),
+        ("[sweep]\nqueries = []",
+         'spec.toml, line 2: [sweep] queries: queries is a list of queries, such as ["chain/4..9"], not []'),
         ("[sweep]\nrepeats = 1", "spec.toml, line 1: [sweep]: queries is missing: it is a list of queries"),
         (CHAIN + "repeets = 1", 'line 3: [sweep] repeets: there is no repeets here; did you mean "repeats"?'),
         (CHAIN + "repeats = 0", "line 3: [sweep] repeats: repeats is a whole number from 1 up, not 0"),
@@ -138,44 +128,27 @@ CHAIN = '[sweep]\nqueries = ["chain/4"]\n'
         ('[sweep]\nqueries = ["@missing.sql"]\ndata = "joingraph"', "there is no file"),
         (CHAIN + 'data = "nowhere"', "nowhere"),
         (CHAIN + 'data = ""', "data is a dataset, or a table of workload = dataset, not ''"),
-        (
-            CHAIN + 'data = {chian = "joingraph"}',
-            'line 3: [sweep] data: there is no workload "chian"; did you mean "chain"?',
-        ),
+        (CHAIN + 'data = {chian = "joingraph"}', 'line 3: [sweep] data: there is no workload "chian"; did you mean "chain"?'),
         (CHAIN + "[[sweep.variants]]\nname = {a = 1}", "line 4: [sweep.variants] name: a name is a text, not {'a': 1}"),
         (CHAIN + "[sweep.settings]\npruning = []", "line 4: [sweep.settings] pruning: the list is empty"),
-        (
-            CHAIN + '[sweep.settings]\nenumeration = "duplicate_free_rules"',
-            "variant default: enumeration=duplicate_free_rules needs cross_products=true",
-        ),
+        (CHAIN + '[sweep.settings]\nenumeration = "duplicate_free_rules"',
+         "variant default: enumeration=duplicate_free_rules needs cross_products=true"),
         (CHAIN + '[sweep.settings]\ndisable = "join_comute"', 'unknown rule "join_comute"'),
-        (
-            CHAIN + "seeds = [1]\n[sweep.settings]\nrule_order = 3",
-            "line 3: [sweep] seeds: rule_order is set by the settings and by the seeds",
-        ),
+        (CHAIN + "seeds = [1]\n[sweep.settings]\nrule_order = 3",
+         "line 3: [sweep] seeds: rule_order is set by the settings and by the seeds"),
         (CHAIN + 'seeds = [1]\nseed_settings = ["pruning"]', '"pruning" is no setting that takes a seed'),
-        (
-            CHAIN + '[[sweep.variants]]\nname = "a"\n[[sweep.variants]]\ngap = 0.1\nname = "a"',
-            'line 7: [sweep.variants] name: two variants are called "a"',
-        ),
-        (
-            CHAIN + "[sweep.settings]\nbudget_tasks = [0, 0.0]",
-            'line 3: [sweep.settings]: variants "budget_tasks=0" and "budget_tasks=0.0" have the same settings',
-        ),
-        (
-            CHAIN + '[sweep.settings]\npruning = ["none", "none"]\n[[sweep.variants]]\npruning = "both"',
-            'line 3: [sweep.settings]: variants "pruning=none" and "pruning=none" have the same settings',
-        ),
-        (
-            CHAIN + '[[sweep.variants]]\nname = "a"\n[[sweep.variants]]\npruning = "both"',
-            'line 5: [sweep.variants]: variants "a" and "pruning=both" have the same settings',
-        ),
-        (
-            '[sweep]\nqueries = [{query = "select 1", name = "a"}, {query = "select 2", name = "a"}]\ndata = "joingraph"',
-            'two queries are called "a"',
-        ),
+        (CHAIN + '[[sweep.variants]]\nname = "a"\n[[sweep.variants]]\ngap = 0.1\nname = "a"',
+         'line 7: [sweep.variants] name: two variants are called "a"'),
+        (CHAIN + "[sweep.settings]\nbudget_tasks = [0, 0.0]",
+         'line 3: [sweep.settings]: variants "budget_tasks=0" and "budget_tasks=0.0" have the same settings'),
+        (CHAIN + '[sweep.settings]\npruning = ["none", "none"]\n[[sweep.variants]]\npruning = "both"',
+         'line 3: [sweep.settings]: variants "pruning=none" and "pruning=none" have the same settings'),
+        (CHAIN + '[[sweep.variants]]\nname = "a"\n[[sweep.variants]]\npruning = "both"',
+         'line 5: [sweep.variants]: variants "a" and "pruning=both" have the same settings'),
+        ('[sweep]\nqueries = [{query = "select 1", name = "a"}, {query = "select 2", name = "a"}]\ndata = "joingraph"',
+         'two queries are called "a"'),
     ],
-)
+)  # fmt: skip
 def test_mistakes(text: str, message: str) -> None:
     assert message in mistakes(text)
 
@@ -191,8 +164,7 @@ def test_a_folder_is_looked_up_beside_the_specification(data: Path) -> None:
 
 
 def test_two_copies_of_a_dataset_need_names(data: Path) -> None:
-    (data / "copy").mkdir()
-    (data / "copy" / "t.csv").write_bytes((data / "data" / "t.csv").read_bytes())
+    shutil.copytree(data / "data", data / "copy")
     entries = '{query = "select a from t", data = "data"}, {query = "select a from t", data = "copy"%s}'
     assert "hold the same data" in mistakes(f"[sweep]\nqueries = [{entries % ''}]", data)
     assert plan_of("[sweep]\nqueries = [%s]" % (entries % ', name = "b"'), data).size == 2
@@ -243,10 +215,8 @@ def test_ids_and_runs_follow_from_what_is_done() -> None:
     assert plan_of(GRID.replace("budget_tasks = 0", "budget_tasks = 9")).items[5]["item"] != plan.items[5]["item"]
     newer = plan_sweep(SweepSpec(["chain/3"]), code="newer")
     assert plan_sweep(SweepSpec(["chain/3"]), code="test").run != newer.run
-    assert (
-        plan_sweep(SweepSpec(["chain/3"], same_code=False), code="newer").run
-        == plan_of('[sweep]\nqueries = ["chain/3"]\nsame_code = false').run
-    )
+    any_code = SweepSpec(["chain/3"], same_code=False)
+    assert plan_sweep(any_code, code="newer").run == plan_sweep(any_code, code="test").run
 
 
 def test_the_query_of_a_file_is_named_beside_the_specification(tmp_path: Path) -> None:
@@ -284,14 +254,7 @@ def test_a_plan_is_read_back_as_it_was(tmp_path: Path) -> None:
 def test_plug_ins_of_a_sweep(tmp_path: Path) -> None:
     """Named beside the specification, in the settings of all items; a run with another text of them is another run."""
     (tmp_path / "mine.py").write_text(HEAD + FREE)
-    text = """
-    [sweep]
-    queries = ["chain/3"]
-    data = "joingraph"
-    plugins = ["mine.py"]
-    [sweep.settings]
-    cost_model = ["free", "c_out"]
-    """
+    text = '[sweep]\nqueries = ["chain/3"]\nplugins = ["mine.py"]\n[sweep.settings]\ncost_model = ["free", "c_out"]'
     plan = plan_of(text, tmp_path)
     assert [variant.name for variant in plan.variants] == ["cost_model=free", "cost_model=c_out"]
     assert {tuple(variant.settings["plugins"]) for variant in plan.variants} == {(str(tmp_path / "mine.py"),)}
@@ -306,20 +269,10 @@ def test_plug_ins_of_a_sweep(tmp_path: Path) -> None:
 
 def test_injected_cardinalities_are_those_of_each_query(tmp_path: Path) -> None:
     (tmp_path / "known.csv").write_text("query,aliases,cardinality\nchain/3,r0 r1,7\nchain/4,r0 r1,9\n")
-    plan = plan_of(
-        """
-        [sweep]
-        queries = ["chain/3..4"]
-        data = "joingraph"
-        [sweep.settings]
-        estimator = "injected"
-        injected = "known.csv"
-        cost_model = "c_out"
-        """,
-        tmp_path,
-    )
+    known = {"estimator": "injected", "injected": "known.csv", "cost_model": "c_out"}
+    plan = plan_sweep(SweepSpec(["chain/3..4"], settings=known, base=tmp_path), code="test")
     for number, rows in ((0, 7.0), (1, 9.0)):
         settings = settings_of(plan.items[number])
         assert settings.injected == f"{tmp_path / 'known.csv'}:chain/{number + 3}"
-        known = Session("joingraph", settings).optimize(plan.items[number]["sql"])
-        assert rows in {node.rows for node in known.plan.walk()}
+        query = Session("joingraph", settings).optimize(plan.items[number]["sql"])
+        assert rows in {node.rows for node in query.plan.walk()}

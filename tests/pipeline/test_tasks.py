@@ -1,29 +1,24 @@
 """Functions run as Spark tasks: results, failures, processes that die, Ctrl-C."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
-import sys
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import SparkSession
 
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.session import spark_session
 from experiments.pipeline.spark.tasks import run_tasks
 from tests.pipeline import functions
-from tests.processes import PATIENCE, wait_until
+from tests.processes import PATIENCE, run_python, start_python, wait_until
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-ROOT = Path(__file__).parent.parent.parent
 INTERRUPTED = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # wherever the tests themselves run
 from experiments.pipeline.spark.session import spark_session
 from experiments.pipeline.spark.tasks import run_tasks
 from tests.pipeline.functions import nap
@@ -102,15 +97,8 @@ def test_one_session_a_process(spark: SparkSession) -> None:
 
 @pytest.mark.slow
 def test_ctrl_c_ends_jobs_and_processes(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED.replace("MARKS", repr(str(tmp_path)))],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
+    code = INTERRUPTED.replace("MARKS", repr(str(tmp_path)))
+    process = start_python("-c", code, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -125,9 +113,7 @@ def test_ctrl_c_ends_jobs_and_processes(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_java_process_that_dies_is_said(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", KILLED.replace("MARKS", repr(str(tmp_path)))]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    done = run_python("-c", KILLED.replace("MARKS", repr(str(tmp_path))))
     died = "Spark stopped while it was needed: its Java process was killed, or the cluster ended the application"
     said, again = done.stdout.splitlines()
     assert said.endswith(died) and again == f"Spark did not start on local[2]: {died}"

@@ -3,36 +3,25 @@
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from urllib.parse import parse_qs, unquote, urlsplit
 
 PREFIX = "/webhdfs/v1"
 
 
 class WebHdfs(ThreadingHTTPServer):
-    """`asked`: how often each operation was; `failing`: how many of its next calls fail."""
+    """`failing`: how many of the next calls of each operation fail."""
 
     daemon_threads = True
 
     def __init__(self, folder: Path) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)
-        self.folder, self.asked, self.failing = folder, Counter[str](), Counter[str]()
+        self.folder, self.failing = folder, Counter[str]()
 
     @property
     def uri(self) -> str:
         return f"webhdfs://127.0.0.1:{self.server_port}"
-
-
-@contextmanager
-def webhdfs(folder: Path) -> Iterator[WebHdfs]:
-    with WebHdfs(folder) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
 
 
 class _Answer(BaseHTTPRequestHandler):
@@ -43,7 +32,6 @@ class _Answer(BaseHTTPRequestHandler):
         url = urlsplit(self.path)
         asked = {name.lower(): values[0] for name, values in parse_qs(url.query).items()}
         op, content = asked["op"].upper(), self._content()
-        self.server.asked[op] += 1
         if op in ("OPEN", "CREATE") and "there" not in asked:  # files are on other machines than their names
             return self._send(307, location=f"http://{self.headers['Host']}{self.path}&there=1")
         if self.server.failing[op] > 0:

@@ -127,9 +127,8 @@ def _joint(
     folder: Path, catalog: Catalog, tables: Mapping[str, Table], asked: Iterable[tuple[str, Columns]]
 ) -> dict[str, tuple[Columns, ...]]:
     """By table, the combinations of columns to be counted, for estimates of groupings and joins on several columns: the first
-    columns of declared keys and foreign keys, what is asked for, and what was asked for before.
-
-    Names as stored, in table order; a key's own columns are known to have no equal."""
+    columns of declared keys and foreign keys, what is asked for, and what was asked for before. Names as stored, in table
+    order; a key's own columns are known to have no equal."""
     wanted: dict[str, list[Sequence[str]]] = {name: [] for name in tables}
     for name, columns in asked:
         table = _table(catalog, name)

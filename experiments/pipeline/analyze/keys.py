@@ -24,9 +24,9 @@ from experiments.pipeline.analyze.pieces import Sketches, State, bare, batches_o
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import is_unique
 from experiments.pipeline.sketches.hyperloglog import hashes
-from experiments.pipeline.spark.keys import SMALL, dangling, none_breaks, repeated, with_values
+from experiments.pipeline.spark.keys import dangling, none_breaks, repeated, with_values
 from experiments.pipeline.spark.paths import reader, to_read
-from experiments.pipeline.spark.session import Say, Start
+from experiments.pipeline.spark.session import SMALL, Say, Start
 from experiments.pipeline.spark.tasks import collect, rows_of_tasks
 from optimizer.algebra.types import common_type
 from optimizer.catalog.findings import Constraint, read_findings
@@ -57,10 +57,8 @@ def verify(
     known: Mapping[str, Mapping[str, str]], states: Mapping[Path, State], start: Start, say: Say,
 ) -> list[Constraint]:  # fmt: skip
     """Every declared key and foreign key of and to the tables, all of which hold. `known`: identities of files, by table;
-    `states`: what the files were then.
-
-    What was found is remembered, so that nothing is verified twice. Raises CatalogError for what the data contradicts.
-    """
+    `states`: what the files were then. What was found is remembered, so that nothing is verified twice. Raises CatalogError for
+    what the data contradicts."""
     every, findings = declared(catalog, chosen), read_findings(folder)
     found = {one: words for one in every if (words := findings.against(one, known)) is not None}
     found |= {one: "" for one in every if one not in found and proved(one, sketches)}

@@ -122,11 +122,9 @@ def pieces(
     folder: Path, table: Table, identities: Mapping[str, str], states: Mapping[Path, State], sample: float | None,
     joint: Sequence[Columns],
 ) -> list[Piece]:  # fmt: skip
-    """All pieces of a table, in order. `identities`: what its files are known by, by name; `states`: what they were then.
-
-    With `sample`, that share of a table of more than FEW rows, but LEAST rows: of its row groups (files, if not Parquet), spread
-    over all of it, if these are many; else of the rows of each. Raises OSError.
-    """
+    """All pieces of a table, in order. `identities`: what its files are known by, by name; `states`: what they were then. With
+    `sample`, that share of a table of more than FEW rows, but LEAST rows: of its row groups (files, if not Parquet), spread
+    over all of it, if these are many; else of the rows of each. Raises OSError."""
     if sample is not None:
         sample = None if table.stats.rows <= FEW else max(sample, LEAST / table.stats.rows)
     home, table = sketch_folder(folder), bare(table)

@@ -19,7 +19,7 @@ import pyarrow as pa
 from experiments.pipeline.analyze.pieces import Columns, Piece, Sketches, contents, merged, sketch_in, sketch_piece
 from experiments.pipeline.sketches import stored
 from experiments.pipeline.spark.errors import PipelineError
-from experiments.pipeline.spark.session import Say, Start
+from experiments.pipeline.spark.session import SMALL, Say, Start
 from experiments.pipeline.spark.tasks import collect, rows_of_tasks
 from experiments.pipeline.spark.worker import failure
 from optimizer.errors import many
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FAN = 64  # sketches of a column that one task merges
-SMALL = 32 << 20  # bytes of files that this process reads sooner than Spark starts
 _ROW = pa.struct([("table", pa.string()), ("columns", pa.list_(pa.string())), ("number", pa.int32()), ("content", pa.binary())])
 Row = tuple[str, list[str], int, bytes]  # table, its column or columns (none: a note), number of the piece, sketch
 

@@ -19,11 +19,9 @@ from optimizer.catalog.table import ColumnStats, Table
 
 
 def with_figures(table: Table, sketches: Sketches, cut: Sequence[Piece]) -> Table:
-    """`table` with the figures of its sketches. Where these saw a sample of the rows, footers know NULLs and bounds better.
-
-    Of a sample of parts that have values of their own each, as those of sorted data have, so do the others: distinct values grow
-    with the rows.
-    """
+    """`table` with the figures of its sketches. Where these saw a sample of the rows, footers know NULLs and bounds better. Of
+    a sample of parts that have values of their own each, as those of sorted data have, so do the others: distinct values grow
+    with the rows."""
     columns = of_columns(sketches)
     seen = max((sketch.rows for sketch in columns.values()), default=0)
     sampled = 0 < seen < table.stats.rows

@@ -40,8 +40,8 @@ def generate(recipe: Recipe, place: str | Path, start: Start, say: Say, by_hand:
         check_space(inside, recipe.bytes, recipe.label, "a folder" if by_hand else "a PLANSCOPE_HOME")
         return _fill(recipe, inside, start, say)
 
-    plan = Plan(STAGE, what, {}, recipe.identity, fill, shlex.join(command) if by_hand else "")
-    return make_dataset(plan, place, start, say)
+    settings = {"kind": recipe.kind, "scale": recipe.scale, **recipe.settings}
+    return make_dataset(Plan(STAGE, what, {}, settings, fill, shlex.join(command) if by_hand else ""), place, start, say)
 
 
 def _fill(recipe: Recipe, inside: Path, start: Start, say: Say) -> tuple[Facts, Files]:
@@ -81,9 +81,7 @@ def _check(recipe: Recipe, rows: Mapping[str, int], ordered: Collection[str]) ->
 
 def check_space(folder: Path, size: float, label: str, place: str) -> None:
     """Raises OutputError unless `size` bytes and a margin fit beside what is in `folder`, which counts as made already.
-
-    `place`: what the user may choose otherwise.
-    """
+    `place`: what the user may choose otherwise."""
     free = shutil.disk_usage(folder).free
     made = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     if size * _MARGIN - made > free:

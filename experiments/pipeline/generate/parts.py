@@ -23,6 +23,7 @@ from experiments.pipeline.generate.recipe import Recipe, Task
 from experiments.pipeline.spark.manifest import file_facts
 from experiments.pipeline.spark.publish import SCRATCH
 from experiments.pipeline.spark.session import Say
+from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.catalog.parquet_files import parquet_facts
 from optimizer.errors import CatalogError, OutputError
 
@@ -37,8 +38,6 @@ _FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "File too large
 def make_parts(spark: SparkSession | None, recipe: Recipe, folder: Path, say: Say) -> dict[str, dict[str, Any]]:
     """Have every part written that is missing; rows, bytes and checksum of each, by path. Raises PipelineError with what the
     recipe's module raises."""
-    from experiments.pipeline.spark.tasks import run_tasks
-
     there = sum((folder / part.path).exists() for part in recipe.parts)
     if there:
         say(f"{recipe.label}: {there} of {len(recipe.parts)} files are there already")
@@ -71,10 +70,8 @@ def make_part(task: Task) -> dict[str, Any]:
 
 @contextmanager
 def part_file(task: Task) -> Iterator[Path]:
-    """A name to write the part to, alone in a folder; when the block ends well the file takes its place.
-
-    Raises OutputError when the disk is full; nothing remains then.
-    """
+    """A name to write the part to, alone in a folder; when the block ends well the file takes its place. Raises OutputError
+    when the disk is full; nothing remains then."""
     inside = Path(task["folder"])
     if not inside.is_dir():
         raise OutputError(f"a worker does not see {inside}: the folder must be one that this machine and all workers share")

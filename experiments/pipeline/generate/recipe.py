@@ -76,11 +76,6 @@ class Recipe:
     def label(self) -> str:
         return f"{self.kind}:{self.scale}"
 
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What tells this dataset from others: the settings of its manifest."""
-        return {"kind": self.kind, "scale": self.scale, **self.settings}
-
 
 def parts_of(table: str, rows: float, size: float, wanted: int | None) -> list[Part]:
     """The parts of a table of about `rows` rows and `size` bytes: `wanted` many or as its size suggests, no more than rows."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.pipeline.generate.parts import part_file, row_range
 from experiments.pipeline.generate.recipe import Part, Recipe, Task, key_orders, parts_of
 from experiments.pipeline.spark.session import Say
+from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.errors import CatalogError, many
 
 if TYPE_CHECKING:
@@ -26,25 +27,17 @@ LEAST_SCALE = Decimal("0.01")  # dsdgen does not come to an end at scales of a h
 _DATABASE = ".tpcds.duckdb"
 _MEMORY = "1GB"  # of a task's DuckDB: what it holds beyond, it keeps in its file
 _SIZES = {  # rows and bytes of files per scale factor; the other tables grow little
-    "store_sales": (2_880_404, 138e6),
-    "catalog_sales": (1_441_548, 108e6),
-    "web_sales": (719_384, 54e6),
-    "inventory": (11_745_000, 42e6),
-    "store_returns": (287_000, 18e6),
-    "catalog_returns": (144_000, 12e6),
+    "store_sales": (2_880_404, 138e6), "catalog_sales": (1_441_548, 108e6), "web_sales": (719_384, 54e6),
+    "inventory": (11_745_000, 42e6), "store_returns": (287_000, 18e6), "catalog_returns": (144_000, 12e6),
     "web_returns": (71_000, 6e6),
-}
+}  # fmt: skip
 _EXACT_AT_1 = ("store_sales", "catalog_sales", "web_sales", "inventory")
 _BESIDE = 355e6  # per scale factor: the database, and the other tables
 _ORDERS = {  # where that is not the key's: not even a key, but for inventory
-    "inventory": "inv_date_sk inv_warehouse_sk inv_item_sk",
-    "store_sales": "ss_ticket_number",
-    "store_returns": "sr_ticket_number",
-    "catalog_sales": "cs_order_number",
-    "catalog_returns": "cr_order_number",
-    "web_sales": "ws_order_number",
-    "web_returns": "wr_order_number",
-}
+    "inventory": "inv_date_sk inv_warehouse_sk inv_item_sk", "store_sales": "ss_ticket_number",
+    "store_returns": "sr_ticket_number", "catalog_sales": "cs_order_number", "catalog_returns": "cr_order_number",
+    "web_sales": "ws_order_number", "web_returns": "wr_order_number",
+}  # fmt: skip
 
 
 def tpcds(scale: Decimal, parts: int | None = None) -> Recipe:
@@ -55,12 +48,9 @@ def tpcds(scale: Decimal, parts: int | None = None) -> Recipe:
         raise CatalogError("TPC-DS data is made by DuckDB's dsdgen, which is not installed: pip install 'planscope[tpcds]'")
     factor, text = float(scale), f"{scale.normalize():f}"
     large = [part for name, (rows, size) in _SIZES.items() for part in parts_of(name, rows * factor, size * factor, parts)]
-
     orders = key_orders(DECLARATIONS / "schema.sql") | {name: order.split() for name, order in _ORDERS.items()}
 
     def before(spark: SparkSession | None, folder: Path, say: Say) -> None:
-        from experiments.pipeline.spark.tasks import run_tasks
-
         say(f"tpcds:{text}: dsdgen fills a database, on one core")
         run_tasks(spark, make_database, [{"name": "dsdgen", "folder": str(folder), "path": _DATABASE, "scale": text}], "dsdgen")
 

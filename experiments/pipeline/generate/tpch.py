@@ -8,13 +8,12 @@ import sysconfig
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from experiments.pipeline.generate.parts import part_file, scratch
 from experiments.pipeline.generate.recipe import Part, Recipe, Task, key_orders, parts_of
 from experiments.pipeline.spark.keys import none_breaks
 from experiments.pipeline.spark.session import Say
-from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.catalog.source import open_source
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
@@ -24,13 +23,9 @@ if TYPE_CHECKING:
 
 DECLARATIONS = Path(__file__).parent.parent.parent / "workloads" / "tpch"
 _SIZES = {  # rows and bytes per scale factor, but for the two tables that are always the same
-    "lineitem": (6_000_000, 232e6),
-    "orders": (1_500_000, 64e6),
-    "partsupp": (800_000, 45e6),
-    "customer": (150_000, 14e6),
-    "part": (200_000, 7e6),
-    "supplier": (10_000, 1e6),
-}
+    "lineitem": (6_000_000, 232e6), "orders": (1_500_000, 64e6), "partsupp": (800_000, 45e6), "customer": (150_000, 14e6),
+    "part": (200_000, 7e6), "supplier": (10_000, 1e6),
+}  # fmt: skip
 _FIXED_ROWS = {"nation": 25, "region": 5}
 _SAFE_SUPPLIERS = 229  # from here on no part has the same supplier twice (workloads/tpch/SOURCE.md)
 
@@ -49,7 +44,7 @@ def tpch(scale: Decimal, parts: int | None = None) -> Recipe:
 
     def before(spark: SparkSession | None, folder: Path, say: Say) -> None:
         if spark is None:
-            run_tasks(spark, make_tables, [{"name": "tpchgen-cli", "folder": str(folder), "scale": scale_text}], "tpchgen-cli")
+            make_tables(folder, scale_text)
 
     return Recipe(
         kind="tpch",
@@ -68,16 +63,15 @@ def _schema(folder: Path, rows: Mapping[str, int]) -> str:
     return schema
 
 
-def make_tables(task: Task) -> dict[str, Any]:
+def make_tables(folder: Path, scale: str) -> None:
     """All tables in one run, a file each: a run takes most of a second before its first row. Raises CatalogError, OutputError."""
-    folder, tables = Path(task["folder"]), [*_SIZES, *_FIXED_ROWS]
-    if any(not (folder / f"{table}.parquet").exists() for table in tables):
+    names = [f"{table}.parquet" for table in (*_SIZES, *_FIXED_ROWS)]
+    if any(not (folder / name).exists() for name in names):
         with scratch("the tables", folder) as made:
-            _run("the tables", task["scale"], made, [], [made / f"{table}.parquet" for table in tables])
-            for table in tables:
-                with part_file({"folder": task["folder"], "path": f"{table}.parquet"}) as target:
-                    (made / target.name).rename(target)
-    return {}
+            _run("the tables", scale, made, [], [made / name for name in names])
+            for name in names:
+                with part_file({"folder": str(folder), "path": name}) as target:
+                    (made / name).rename(target)
 
 
 def write_part(task: Task, target: Path) -> None:

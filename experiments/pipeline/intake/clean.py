@@ -22,15 +22,13 @@ from experiments.pipeline.intake.request import ImportRequest, Plan, read_inputs
 from experiments.pipeline.intake.sources import Source
 from experiments.pipeline.spark.keys import none_breaks
 from experiments.pipeline.spark.publish import WORK
-from experiments.pipeline.spark.session import Say
-from optimizer.algebra.columns import DataType
-from optimizer.algebra.types import MAX_PRECISION, is_decimal, is_float, is_string, type_name
+from experiments.pipeline.spark.session import SMALL, Say
+from optimizer.algebra.types import MAX_PRECISION, is_float, is_string, type_name
 from optimizer.catalog.csv_files import csv_facts
 from optimizer.catalog.declarations import ColumnDeclaration, TableDeclaration
 from optimizer.catalog.table import Table
 from optimizer.errors import CatalogError, many
 
-SMALL = 32 << 20  # bytes of all files
 _GROUP_ROWS = 122_880
 _LIKE_SPARKS = r"^\s*(\d{4}-\d\d-\d\d|(?i:true|false)\s*$)"
 
@@ -84,8 +82,9 @@ def _read(source: Source, declared: TableDeclaration) -> _Read:
     """Raises CatalogError, OSError or ArrowException for faults, and for all that Spark may take for something else."""
     paths = [Path(path) for path in source.files]
     known = {column.name.lower(): column for column in declared.columns}
-    if any(one.type is None or pa.types.is_binary(one.type) or _is_widest(one.type) for one in known.values()):
-        raise CatalogError("types of which Spark reads other texts")
+    types = [one.type for one in known.values()]
+    if any(type is None or pa.types.is_binary(type) or getattr(type, "precision", 0) == MAX_PRECISION for type in types):
+        raise CatalogError("types of which Spark reads other texts, such as 1e5 for the widest decimals")
     facts = csv_facts(paths, {name: one.type for name, one in known.items() if one.type is not None})
     names = [column.name for column in facts[0].columns]
     lower = [name.lower() for name in names]
@@ -100,11 +99,6 @@ def _read(source: Source, declared: TableDeclaration) -> _Read:
             raise CatalogError("a NULL that is forbidden, or texts that Spark may take for something else")
     columns = [ColumnDeclaration(c.name, c.type, type_name(c.type), c.name.lower() in required) for c in table.columns]
     return _Read(columns, files)
-
-
-def _is_widest(type: DataType) -> bool:
-    """A decimal of which Spark does not read all texts, as 1e5."""
-    return is_decimal(type) and bool(type.precision == MAX_PRECISION)
 
 
 def _is_odd(values: pa.ChunkedArray, declared: bool) -> bool:

@@ -23,11 +23,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from experiments.pipeline.intake.opened import PLACE_BITS, SMALL, Opened, Read, check_distinct, numbered, union
+from experiments.pipeline.intake.opened import PLACE_BITS, Opened, Read, check_distinct, numbered, union
 from experiments.pipeline.intake.sources import COMPRESSED
 from experiments.pipeline.intake.values import literal
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.paths import reader, to_read
+from experiments.pipeline.spark.session import SMALL
 from optimizer.catalog.delimiters import name_of, rival
 from optimizer.errors import many
 
@@ -64,9 +65,8 @@ class CsvFiles:
         self._delimiter("")
 
     def look(self, files: Mapping[str, str]) -> dict[str, Looked]:
-        """By label, for paths by label. Small files are looked at here, sooner than Spark would, others in one query.
-
-        Raises what Spark raises."""
+        """By label, for paths by label. Small files are looked at here, sooner than Spark would, others in one query. Raises
+        what Spark raises."""
         with suppress(OSError):  # Spark says why
             size = sum(os.path.getsize(path) for path in files.values())
             if size <= self.left and not any(path.lower().endswith(COMPRESSED) for path in files.values()):
@@ -79,14 +79,11 @@ class CsvFiles:
         place = F.when(F.trim("value") != "", F.col("id"))
         nul, quotes = (F.bool_or(F.contains("value", F.lit(text))) for text in ("\0", self.quote))
         found = looked.groupBy("file").agg(
-            (F.max("odd") == 1).alias("over"),
-            (F.sum("odd") % 2 == 1).alias("open"),
-            F.bool_or(~F.is_valid_utf8("value")).alias("marked"),
-            (nul & quotes).alias("nul"),
-            F.min_by("value", place).alias("first"),
-            F.min(place).bitwiseAND((1 << PLACE_BITS) - 1).alias("at"),
+            (F.max("odd") == 1).alias("over"), (F.sum("odd") % 2 == 1).alias("open"),
+            F.bool_or(~F.is_valid_utf8("value")).alias("marked"), (nul & quotes).alias("nul"),
+            F.min_by("value", place).alias("first"), F.min(place).bitwiseAND((1 << PLACE_BITS) - 1).alias("at"),
             F.max_by("value", "id").alias("last"),
-        )
+        )  # fmt: skip
         return dict.fromkeys(files, Looked()) | {file: Looked(*looked) for file, *looked in found.collect()}
 
     def _look(self, content: bytes) -> Looked:
@@ -145,7 +142,10 @@ class CsvFiles:
             whole = F.concat_ws(delimiter, *(F.coalesce(F.col(column), F.lit("")) for column in columns))
             broken, line = F.when(last, _OPEN).otherwise(broken), F.when(last, F.coalesce(line, whole)).otherwise(line)
         frame = frame.withColumns({"_broken": broken, "_line": line})
-        return frame.selectExpr(*numbered([self._value(columns[names.index(name)]) for name in wanted]), "_broken", "_line")
+        nulls = ", ".join(map(literal, dict.fromkeys(["", self.options.get("null", "")])))
+        chosen = [columns[names.index(name)] for name in wanted]
+        values = [f"CASE WHEN {column} NOT IN ({nulls}) THEN {column} END" for column in chosen]
+        return frame.selectExpr(*numbered(values), "_broken", "_line")
 
     def _split(self, path: str, delimiter: str, header: int, schema: str, columns: int) -> DataFrame:
         """Rows of the lines after the header, -1 if there is none. Spark's reader of CSV would leave out lines of nothing beyond
@@ -170,10 +170,6 @@ class CsvFiles:
                     f"{label}, line {rows.line_num}: this empty line is a NULL, which is not read where values have line breaks\n"
                     'write "" for a NULL'
                 )
-
-    def _value(self, column: str) -> str:
-        nulls = ["", *([self.options["null"]] if "null" in self.options else [])]
-        return f"CASE WHEN {column} NOT IN ({', '.join(map(literal, nulls))}) THEN {column} END"
 
     def _lines(self, path: str, end: str | None = None) -> DataFrame:
         return reader(self.spark).text(to_read(path), lineSep=end)

@@ -24,11 +24,6 @@ class Declared(TableDeclaration):
 
     left_out: list[str] = field(default_factory=list)
 
-    def leave_out(self, broken: Mapping[str, str]) -> None:
-        """Foreign keys that rows break, as `keys.check_constraints` tells of them."""
-        self.foreign_keys = [key for key in self.foreign_keys if reference_text(key) not in broken]
-        self.left_out += [f"foreign key {key}: {reason}" for key, reason in broken.items()]
-
 
 def declared_tables(
     columns: Mapping[str, list[ColumnDeclaration]], declarations: Mapping[str, TableDeclaration]

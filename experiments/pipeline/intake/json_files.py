@@ -26,10 +26,9 @@ _MARK = 20201119  # after a record: nothing else may be there
 
 
 def json_records(spark: SparkSession, label: str, path: str) -> DataFrame:
-    """`value`: the records of a file, a text each. Raises PipelineError for a file that is to be one value and is none.
-
-    Records go over lines where the first line, which is text, leaves an object or an array open; where it is all there is and
-    begins with an array, that has the records."""
+    """`value`: the records of a file, a text each. Raises PipelineError for a file that is to be one value and is none. Records
+    go over lines where the first line, which is text, leaves an object or an array open; where it is all there is and begins
+    with an array, that has the records."""
     lines = _text(spark, path)
     start, bare = F.left("value", F.lit(1)), F.regexp_replace("value", _STRING, "")
     opened = F.length(F.regexp_replace(bare, r"[^\[{]", "")) > F.length(F.regexp_replace(bare, r"[^\]}]", ""))
@@ -116,10 +115,8 @@ def _marked(text: Column) -> Column:
 
 
 def _joined(text: Column) -> Column:
-    """The text of a whole file as one array.
-
-    Where an object ends and another begins on a later line both are at the top: strings hold no line breaks, and elements have a
-    comma between them."""
+    """The text of a whole file as one array. Where an object ends and another begins on a later line both are at the top:
+    strings hold no line breaks, and elements have a comma between them."""
     objects = F.concat(F.lit("["), F.regexp_replace(text, r"\}[ \t]*[\r\n]\s*\{", "},{"), F.lit("]"))
     return F.when(F.left(text, F.lit(1)) == "[", text).otherwise(objects)
 

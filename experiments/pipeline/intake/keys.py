@@ -16,9 +16,9 @@ from pyspark.sql import functions as F
 from experiments.pipeline.intake.declared import Declared, reference_text
 from experiments.pipeline.intake.raw import RawTable
 from experiments.pipeline.spark.errors import translated
-from experiments.pipeline.spark.keys import SMALL, dangling, none_breaks, repeated, with_values
+from experiments.pipeline.spark.keys import dangling, none_breaks, repeated, with_values
 from experiments.pipeline.spark.paths import reader, to_read
-from experiments.pipeline.spark.session import Say
+from experiments.pipeline.spark.session import SMALL, Say
 from optimizer.errors import many
 
 
@@ -26,10 +26,8 @@ def check_constraints(
     tables: Mapping[str, Declared], raw: Mapping[str, RawTable], reject_dangling: bool, say: Say
 ) -> dict[str, dict[str, str]]:
     """Removes the rows that break keys. By table and foreign key (`reference_text`), what is said of rows that still break it.
-
     Keys come first. Then foreign keys: rows that refer to no row are counted or, if so wished, removed; since other rows may
-    have referred to those, that goes on until no foreign key loses a row.
-    """
+    have referred to those, that goes on until no foreign key loses a row."""
     for read in raw.values():  # an interrupted run may have begun
         shutil.rmtree(read.removed, ignore_errors=True)
     for name, table in tables.items():

@@ -25,7 +25,6 @@ from experiments.pipeline.spark.errors import PipelineError, causes, explain, is
 from experiments.pipeline.spark.paths import reader, to_read
 from optimizer.algebra.columns import DataType
 
-SMALL = 32 << 20  # bytes that this process has looked at sooner than Spark would
 BATCH = 64  # files of one query: a plan grows with each
 PLACE_BITS = 33  # of a monotonically increasing id: the place in its partition, whose number is the rest
 _UNREACHED = r"\S*(Access|Connect|Host|Socket|Timeout|Interrupted|AWS|BlockMissing|FileNotFound|URISyntax)\w*Exception"

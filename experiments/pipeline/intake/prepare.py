@@ -36,9 +36,8 @@ def is_needed(format: str, encoding: str) -> bool:
 
 
 def prepare(source: Path | str, target: Path, format: str, encoding: str) -> Path | str:
-    """`target`, maybe with an ending, made unless it is there, or `source` where that can be read.
-
-    Raises PipelineError for a damaged file."""
+    """`target`, maybe with an ending, made unless it is there, or `source` where that can be read. Raises PipelineError for a
+    damaged file."""
     local = str(source).startswith("/")
     if format == "orc" and local and (made := _readable_orc(source, target.with_suffix(_PARQUET))) is not None:
         return made

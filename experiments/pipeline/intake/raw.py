@@ -28,11 +28,12 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from executor.atomic import atomic_output, make_folder
-from experiments.pipeline.intake.opened import SMALL, Opened, batches, union
+from executor.spark.waiting import is_remote
+from experiments.pipeline.intake.opened import Opened, batches, union
 from experiments.pipeline.intake.values import NO_TEXT, converted, literal, quoted
 from experiments.pipeline.spark.paths import reader, to_read, to_write
-from experiments.pipeline.spark.session import Say
-from experiments.pipeline.spark.tasks import parallelism, run_tasks
+from experiments.pipeline.spark.session import SMALL, Say
+from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.algebra.types import type_name
 from optimizer.catalog.declarations import ColumnDeclaration
 
@@ -44,9 +45,8 @@ _REJECTS = _TOLD.append(pa.field("row", pa.int64()))
 
 
 def checked(file: Opened, targets: Sequence[ColumnDeclaration]) -> DataFrame:
-    """`c0`, `c1` …: the targets' values of all rows; `reason`, NULL for good rows, `column`, `value`, `record`; `file`.
-
-    Bytes that are no text are a mark in `value` and `record`."""
+    """`c0`, `c1` …: the targets' values of all rows; `reason`, NULL for good rows, `column`, `value`, `record`; `file`. Bytes
+    that are no text are a mark in `value` and `record`."""
     stored = [file.types.get(target.name) for target in targets]
     both = list(enumerate(zip(targets, stored, strict=True)))
     values = [f"{converted(f'v{i}', type, target.type)} AS c{i}" for i, (target, type) in both]
@@ -66,13 +66,9 @@ def checked(file: Opened, targets: Sequence[ColumnDeclaration]) -> DataFrame:
             faults.append(f"WHEN {condition} THEN struct({told})")
     line = f"coalesce(_line, to_json(struct({', '.join(record)}), map('ignoreNullFields', 'false')))"
     return frame.selectExpr("*", f"CASE {' '.join(faults)} END AS fault").selectExpr(
-        *(f"c{i}" for i in range(len(targets))),
-        "fault.reason",
-        "fault.column",
-        "make_valid_utf8(fault.value) AS value",
-        f"make_valid_utf8(CASE WHEN fault IS NOT NULL THEN {line} END) AS record",
-        f"{literal(file.label)} AS file",
-    )
+        *(f"c{i}" for i in range(len(targets))), "fault.reason", "fault.column", "make_valid_utf8(fault.value) AS value",
+        f"make_valid_utf8(CASE WHEN fault IS NOT NULL THEN {line} END) AS record", f"{literal(file.label)} AS file",
+    )  # fmt: skip
 
 
 class RawTable:
@@ -103,8 +99,9 @@ class RawTable:
     def write(self, say: Say) -> list[Facts]:
         """Writes the parts, anew if they are there, and tells of them. Raises what Spark raises."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        # a large file is for all cores, many small ones are for one each
-        splits = max(1, 2 * parallelism(self.spark) // max(1, len(self.files)))
+        # a large file is for all cores, many small ones are for one each; how many cores a server has it does not say
+        cores = 16 if is_remote(self.spark) else self.spark.sparkContext.defaultParallelism
+        splits = max(1, 2 * cores // max(1, len(self.files)))
         self.spark.conf.set("spark.sql.files.minPartitionNum", str(splits))
         done, written = 0, self.folder / "batch"
         for files in batches(self.files):

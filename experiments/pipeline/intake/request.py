@@ -23,13 +23,10 @@ from optimizer.dataset import read_declarations
 STAGE = "import"
 VECTORIZED = ("spark.sql.parquet.enableVectorizedReader", "spark.sql.orc.enableVectorizedReader")
 _CONF = {
-    **dict.fromkeys(VECTORIZED, "true"),
-    "spark.sql.legacy.parquet.nanosAsLong": "true",
-    "spark.sql.files.minPartitionNum": "1",
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.session.timeZone": "UTC",
+    **dict.fromkeys(VECTORIZED, "true"), "spark.sql.legacy.parquet.nanosAsLong": "true",
+    "spark.sql.files.minPartitionNum": "1", "spark.sql.ansi.enabled": "true", "spark.sql.session.timeZone": "UTC",
     "spark.sql.unionOutputPartitioning": "false",  # a partition has rows of one file, in their order
-}
+}  # fmt: skip
 SMALL = 64 << 20  # bytes
 _ENCODING = {"encoding": "default utf-8"}
 _OPTIONS = {
@@ -73,11 +70,9 @@ class Plan:
 
 
 def import_dataset(request: ImportRequest, start: Start, say: Say, resume: str = "") -> Dataset:
-    """The imported dataset, in a folder or at a URI. `start` gives the Spark session; `resume`: a command that goes on.
-
-    Raises PipelineError, CatalogError, OutputError; then the folder holds no table, and what was done so far stays for the next
-    time, unless rows were rejected and that was to fail.
-    """
+    """The imported dataset, in a folder or at a URI. `start` gives the Spark session; `resume`: a command that goes on. Raises
+    PipelineError, CatalogError, OutputError; then the folder holds no table, and what was done so far stays for the next time,
+    unless rows were rejected and that was to fail."""
     plan = planned(request)
 
     def fill(inside: Path) -> tuple[Facts, Files]:

@@ -27,11 +27,8 @@ class Resolved(NamedTuple):
 
 
 def undeclared(name: str, files: Sequence[Opened], declared: TableDeclaration | None, merge: bool) -> list[str]:
-    """The columns of table `name` whose values are texts of no declared type, in the order of first sight.
-
-    `merge`: a column that some files lack is NULL there. Raises PipelineError: files that differ, declared columns that no
-    file has.
-    """
+    """The columns of table `name` whose values are texts of no declared type, in the order of first sight. `merge`: a column
+    that some files lack is NULL there. Raises PipelineError: files that differ, declared columns that no file has."""
     names = _names(files)
     spelled: dict[str, str] = {}
     for column in names:
@@ -88,11 +85,9 @@ def inferred(tables: Mapping[str, tuple[Sequence[Opened], Sequence[str]]]) -> di
 def resolve(
     name: str, files: Sequence[Opened], declared: TableDeclaration | None, merge: bool, inferred: Mapping[str, DataType]
 ) -> Resolved:
-    """The columns of table `name`, in the order of first sight; `inferred`: the types of those that are `undeclared`.
-
-    `merge`: stored number types that differ meet in one that holds both. Raises PipelineError: columns whose values are of
-    another kind than declared or differ between files.
-    """
+    """The columns of table `name`, in the order of first sight; `inferred`: the types of those that are `undeclared`. `merge`:
+    stored number types that differ meet in one that holds both. Raises PipelineError: columns whose values are of another kind
+    than declared or differ between files."""
     wanted = _wanted(declared)
     required = {column.lower() for column in declared.primary_key} if declared is not None else set()
     found = Resolved([], {})

@@ -26,12 +26,9 @@ from experiments.pipeline.spark.errors import PipelineError
 from optimizer.catalog.dataset import SCHEMA_FILE
 
 ENDINGS = {
-    "csv": (".csv", ".tsv"),
-    "json": (".json", ".jsonl", ".ndjson"),
-    "parquet": (".parquet",),
-    "orc": (".orc",),
+    "csv": (".csv", ".tsv"), "json": (".json", ".jsonl", ".ndjson"), "parquet": (".parquet",), "orc": (".orc",),
     "arrow": (".arrow", ".feather", ".ipc"),
-}
+}  # fmt: skip
 _KINDS = {ending: kind for kind, endings in ENDINGS.items() for ending in endings}
 Values = Mapping[str, str | None]  # of the folders that a file lies in, by column; None is NULL
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -63,10 +60,8 @@ class Found(NamedTuple):
 
 
 def find_sources(sources: Sequence[Path], format: str | None, table: str | None) -> Found:
-    """`format`: of all files, whatever their names end in; `table`: all files are parts of this one table.
-
-    Raises PipelineError: nothing there, no file of a known kind, a table twice or in two formats, folders too deep.
-    """
+    """`format`: of all files, whatever their names end in; `table`: all files are parts of this one table. Raises
+    PipelineError: nothing there, no file of a known kind, a table twice or in two formats, folders too deep."""
     tables: dict[str, dict[str, Values]] = {}
     skipped: list[Path] = []
     schemas: list[Path] = []

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from executor.atomic import make_folder, write_file
 from experiments.pipeline.intake.csv_files import CsvFiles, Looked
-from experiments.pipeline.intake.declared import declared_tables, publish_declared
+from experiments.pipeline.intake.declared import declared_tables, publish_declared, reference_text
 from experiments.pipeline.intake.json_files import json_records, open_json, without_keys
 from experiments.pipeline.intake.keys import check_constraints
 from experiments.pipeline.intake.opened import Opened, Result, batches, damaged_file, listed, open_table, open_typed, reading
@@ -143,8 +143,9 @@ class Tables:
             made[name] = self._once(f"made-{self.numbers[name]}", partial(one.finish, self.inside / name, rejects / name))
             shutil.rmtree(one.folder, ignore_errors=True)
         self._refuse_rejects(made)
-        for name, table_declared in declared.items():
-            table_declared.leave_out(broken[name])
+        for name, one_declared in declared.items():
+            one_declared.foreign_keys = [key for key in one_declared.foreign_keys if reference_text(key) not in broken[name]]
+            one_declared.left_out += [f"foreign key {key}: {reason}" for key, reason in broken[name].items()]
         for name, found in made.items():
             found |= {"dropped": resolved[name].dropped, "left_out": declared[name].left_out}
         publish_declared(self.inside, declared)

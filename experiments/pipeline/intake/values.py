@@ -129,10 +129,8 @@ TIMES = _DAY | _MOMENT | _UTC
 
 
 def possible(text: str) -> str:
-    """Which of the types a text may have, as bits; NULL for NULL. A column may have what all its texts may: `bit_and`.
-
-    `text` is without blanks around it. A number of 17 digits or more before its point is no DOUBLE, which might not hold it.
-    """
+    """Which of the types a text may have, as bits; NULL for NULL. A column may have what all its texts may: `bit_and`. `text`
+    is without blanks around it. A number of 17 digits or more before its point is no DOUBLE, which might not hold it."""
 
     def fits(type: DataType, found: int) -> str:
         return f"if({_from_text(text, type)} IS NOT NULL, {found}, 0)"

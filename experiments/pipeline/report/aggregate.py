@@ -7,17 +7,14 @@ failed. Costs are compared only where cost model and estimator agree: costs of o
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from experiments.bench.store import ROWS
 from experiments.pipeline.spark.errors import translated
 from experiments.pipeline.spark.paths import reader, to_read
 from experiments.pipeline.sweep.columns import SAME_UNIT
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _RATIOS = ("plan_ms", "costed", "tasks", "cost", "elapsed_ms")
 

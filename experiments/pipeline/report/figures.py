@@ -64,11 +64,9 @@ def _panels(name: str, rows: list[Row], column: str, variants: Sequence[str], la
 def _shares(
     name: str, rows: list[Row], column: str, variants: Sequence[str], label: str, note: str, baseline: str | None = None
 ) -> Figure | None:
-    """For each variant, the share of its queries whose figure is at most x, on a logarithmic scale unless all figures are close.
-
-    Queries that failed are among those that the share is of, so that a curve ends below 1; of a query with several seeds, the
-    failed ones. With `baseline`, figures are ratios to its own, and queries without such a one are not counted.
-    """
+    """For each variant, the share of its queries whose figure is at most x, on a logarithmic scale unless all figures are
+    close. Queries that failed are among those that the share is of, so that a curve ends below 1; of a query with several
+    seeds, the failed ones. With `baseline`, figures are ratios to its own, and queries without such a one are not counted."""
     own = [r for r in rows if baseline is None or (r["variant"] == baseline and _positive(r[column.removesuffix("_ratio")]))]
     counted = {(r["query"], r["data"]) for r in own}
     points: list[Row] = []

@@ -51,11 +51,9 @@ class Report:
 
 
 def write_report(out: Path, spark: Start, baseline: str | None = None, run: str | None = None, say: Say = unheard) -> Report:
-    """The report of a complete sweep in `out/results`: of the run named, else of the one begun last.
-
-    `baseline`: the variant that others are compared with, by default the first. Nothing is done, and `spark` not called, where
-    the same report is there. Raises CatalogError, PipelineError, OutputError.
-    """
+    """The report of a complete sweep in `out/results`: of the run named, else of the one begun last. `baseline`: the variant
+    that others are compared with, by default the first. Nothing is done, and `spark` not called, where the same report is
+    there. Raises CatalogError, PipelineError, OutputError."""
     out = out.absolute()
     if not (known := runs(out)):
         raise CatalogError(f"there are no results of a sweep in {out}")

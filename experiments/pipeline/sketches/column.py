@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from experiments.pipeline.sketches.counts import DistinctSample, count_values, merge_samples, sample_of
 from experiments.pipeline.sketches.frequent import Frequent, frequent_of, merge_frequent
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog, counter_of, hashes, merge_counters
-from experiments.pipeline.sketches.order import cut, cut_upwards
+from experiments.pipeline.sketches.order import cut
 from experiments.pipeline.sketches.ranks import Ranks, merge_ranks, ranks_of
 from optimizer.catalog.types import fixed_width
 
@@ -53,7 +53,7 @@ def sketch_of(array: pa.Array) -> ColumnSketch:
     hashed = hashes(counts.values)
     return ColumnSketch(
         rows=len(array), nulls=array.null_count, nans=nans, bytes=total,
-        bounds=pa.concat_arrays([cut(counts.values[:1]), cut_upwards(counts.values[-1:])]),
+        bounds=pa.concat_arrays([cut(counts.values[:1]), cut(counts.values[-1:], upwards=True)]),
         distinct=counter_of(hashed), frequent=frequent_of(counts), ranks=ranks_of(counts), sample=sample_of(counts, hashed),
     )  # fmt: skip
 

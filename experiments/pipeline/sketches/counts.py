@@ -43,18 +43,13 @@ def count_values(array: pa.Array) -> tuple[Counts, int]:
     if words is not None:
         found, numbers = np.unique(words, return_counts=True)
         return Counts(from_sortable(found, array.type), numbers), nans
-    if _mostly_distinct(present):
+    looked_at = present.take(pa.array(np.arange(0, len(present), max(1, len(present) // _LOOK))))
+    if pc.count_distinct(looked_at).as_py() * 4 > len(looked_at):
         runs = pc.run_end_encode(present.take(pc.sort_indices(present)))
         return Counts(runs.values, np.diff(runs.run_ends.to_numpy().astype(np.int64), prepend=0)), nans
     counted = present.value_counts()  # hashing few values is faster than sorting them all
     order = pc.sort_indices(counted.field("values"))
     return Counts(counted.field("values").take(order), counted.field("counts").take(order).to_numpy()), nans
-
-
-def _mostly_distinct(values: pa.Array) -> bool:
-    step = max(1, len(values) // _LOOK)
-    looked_at = values.take(pa.array(np.arange(0, len(values), step)))
-    return bool(pc.count_distinct(looked_at).as_py() * 4 > len(looked_at))
 
 
 @dataclass(slots=True, eq=False)

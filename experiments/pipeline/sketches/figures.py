@@ -50,11 +50,9 @@ def is_unique(sketch: ColumnSketch) -> bool | None:
 
 
 def distinct_values(sketch: ColumnSketch, scale: float) -> float:
-    """Other than NULL. Exact while all values are kept with their counts or none repeats, else HyperLogLog's.
-
-    Of n of N rows with d values, f1 of them seen once: Duj1, n·d / (n - f1 + f1·n/N) (Haas and Stokes, 1998), which assumes that
-    all values are about as common; where they are not, GEE, √(N/n)·f1 + d - f1 (Charikar et al., PODS 2000).
-    """
+    """Other than NULL. Exact while all values are kept with their counts or none repeats, else HyperLogLog's. Of n of N rows
+    with d values, f1 of them seen once: Duj1, n·d / (n - f1 + f1·n/N) (Haas and Stokes, 1998), which assumes that all values
+    are about as common; where they are not, GEE, √(N/n)·f1 + d - f1 (Charikar et al., PODS 2000)."""
     present = sketch.present - sketch.nans
     if sketch.frequent.is_exact:
         found = float(len(sketch.frequent.values))
@@ -118,10 +116,9 @@ def _exact_histogram(others: Counts) -> Histogram | None:
 
 
 def _estimated_histogram(sketch: ColumnSketch, common: Counts, ndv: float, scale: float) -> Histogram | None:
-    """From the ranks of some values. `common`: the values left out, ascending, and their rows; `ndv`: distinct others, all told.
-
-    A range of values is off by 1/BUCKETS of the rows at most at each end, besides the error of the ranks, 1/2,000 or so.
-    """
+    """From the ranks of some values. `common`: the values left out, ascending, and their rows; `ndv`: distinct others, all
+    told. A range of values is off by 1/BUCKETS of the rows at most at each end, besides the error of the ranks, 1/2,000 or
+    so."""
     ranks = sketch.ranks
     total = float(ranks.rows - common.total)
     codes, _ = ranked(pa.concat_arrays([ranks.values, common.values]))
@@ -183,11 +180,9 @@ def _without(counts: Counts, values: pa.Array) -> Counts:
 
 
 def degree_steps(frequent: Frequent, rows: int, nans: int) -> tuple[tuple[int, int], ...]:
-    """(values, rows of each at most), at most STEPS of them; the k most common values have no more rows together.
-
-    `rows`: other than NULL, `nans` of them NaN. The rows that are left for values that were not kept are given to as few of them
-    as the bound on each allows, so that any k of them have no more.
-    """
+    """(values, rows of each at most), at most STEPS of them; the k most common values have no more rows together. `rows`: other
+    than NULL, `nans` of them NaN. The rows that are left for values that were not kept are given to as few of them as the bound
+    on each allows, so that any k of them have no more."""
     degrees = np.append(frequent.upper, [nans]) if nans else frequent.upper
     counts = np.ones(len(degrees), np.int64)
     left = rows - nans - int(frequent.lower.sum())

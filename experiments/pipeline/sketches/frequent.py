@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from experiments.pipeline.sketches.counts import Counts
-from experiments.pipeline.sketches.order import LONGEST, cut, cut_upwards, lengths, ranked
+from experiments.pipeline.sketches.order import LONGEST, cut, lengths, ranked
 
 CAPACITY = 8192
 _SPANS = 128
@@ -102,7 +102,7 @@ def _kept(values: pa.Array, lower: np.ndarray, upper: np.ndarray, spans: Spans, 
         keep &= upper > 1  # once something is lost, values that occur once say nothing
     excess = int((upper - covered)[~keep].max(initial=0))
     if excess > 0:
-        low, high = cut(values[:1]), cut_upwards(values[-1:])  # of what is kept as well: it may be dropped by a later merge
+        low, high = cut(values[:1]), cut(values[-1:], upwards=True)  # of what is kept as well: it may be dropped by a later merge
         spans = _joined([spans, Spans(low, high, np.array([excess]))], values.type)
     kept = np.flatnonzero(keep)
     return Frequent(values.take(pa.array(kept)), lower[kept], upper[kept], _fewer(spans))

@@ -63,17 +63,9 @@ def lengths(values: pa.Array) -> np.ndarray | None:
     return pc.binary_length(values).to_numpy().astype(np.int64) if is_text(values.type) else None
 
 
-def cut(values: pa.Array) -> pa.Array:
-    """Each value, or what LONGEST bytes hold of it, which is below it. Ascending values stay so."""
-    return _shortened(values, upwards=False)
-
-
-def cut_upwards(values: pa.Array) -> pa.Array:
-    """Each value, or what LONGEST bytes hold of it with the greatest character after it, which is above it."""
-    return _shortened(values, upwards=True)
-
-
-def _shortened(values: pa.Array, upwards: bool) -> pa.Array:
+def cut(values: pa.Array, upwards: bool = False) -> pa.Array:
+    """Each value, or what LONGEST bytes hold of it, which is below it; upwards with the greatest character after it, which is
+    above it. Ascending values stay so."""
     widths, found = lengths(values), list[Any]()
     if widths is None or not (widths > LONGEST).any():
         return values

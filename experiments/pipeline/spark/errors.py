@@ -20,10 +20,8 @@ class PipelineError(PlanscopeError):
 
 @contextmanager
 def translated(doing: str = "") -> Iterator[None]:
-    """Turns failures of Spark, of its Java process and of the connection to it into PipelineError; others pass.
-
-    `doing` says in the message what was going on: "reading orders.csv".
-    """
+    """Turns failures of Spark, of its Java process and of the connection to it into PipelineError; others pass. `doing` says in
+    the message what was going on: "reading orders.csv"."""
     try:
         yield
     except PlanscopeError:

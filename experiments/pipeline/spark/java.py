@@ -39,10 +39,8 @@ exec {java} "$@"
 
 
 def java_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str | None]:
-    """What to change in the environment of Spark's launcher so that it finds a usable Java; None means unset.
-
-    Tried in turn: JAVA_HOME, `java` on PATH, the wheel. Raises PipelineError if none is there.
-    """
+    """What to change in the environment of Spark's launcher so that it finds a usable Java; None means unset. Tried in turn:
+    JAVA_HOME, `java` on PATH, the wheel. Raises PipelineError if none is there."""
     rejected = []
     for found, java, changes in _candidates(environment):
         if (reason := _reject(java)) is None:
@@ -55,11 +53,9 @@ def java_environment(environment: Mapping[str, str] = os.environ) -> dict[str, s
 
 
 def class_path(spark: Path, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """A setting that puts the jars first that have most of the classes; none where Spark's own file has that setting.
-
-    Java looks for each class in one jar after the other: a session loads 10,000, and there are 280 jars, in no order. With the
-    setting an import of little data takes a tenth less CPU time. `spark`: the folder of the installed package.
-    """
+    """A setting that puts the jars first that have most of the classes; none where Spark's own file has that setting. Java
+    looks for each class in one jar after the other: a session loads 10,000, and there are 280 jars, in no order. With the
+    setting an import of little data takes a tenth less CPU time. `spark`: the folder of the installed package."""
     home = Path(environment.get("SPARK_HOME") or spark)
     with contextlib.suppress(OSError):
         said = Path(environment.get("SPARK_CONF_DIR") or home / "conf", "spark-defaults.conf").read_text(errors="replace")

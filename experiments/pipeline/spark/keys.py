@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
-SMALL = 32 << 20  # bytes of files whose keys this process looks at
-
-
 def none_breaks(rows: pa.Table, others: pa.Table | None = None) -> bool:
     """Whether no two of `rows` are the same or, given `others` with as many columns, each without NULL is one of them.
     False proves nothing: only values of types that are equal just when they are the same are compared."""

@@ -48,15 +48,12 @@ class Dataset(NamedTuple):
     @property
     def counts(self) -> Manifest:
         """What the stage counted."""
-        found: Manifest = self.manifest["counts"]
-        return found
+        return dict(self.manifest["counts"])
 
 
 def make_dataset(plan: Plan, place: str | Path, start: Start, say: Say) -> Dataset:
-    """The dataset at a folder or URI. `start` gives the Spark session, if one is needed.
-
-    Raises OutputError when something else is there, PipelineError, and what `fill` raises; what was made stays for the next time.
-    """
+    """The dataset at a folder or URI. `start` gives the Spark session, if one is needed. Raises OutputError when something else
+    is there, PipelineError, and what `fill` raises; what was made stays for the next time."""
     if "://" in str(place):
         return _at_uri(replace(plan, resume=""), str(place), start, say)
     folder = Path(place).expanduser()
@@ -73,9 +70,8 @@ def make_dataset(plan: Plan, place: str | Path, start: Start, say: Say) -> Datas
 
 
 def _finished(plan: Plan, folder: Path) -> Manifest | None:
-    """The manifest in `folder` if it is that of this dataset; None when there is none.
-
-    Raises OutputError for another dataset, and for this one with files that are missing or of another size."""
+    """The manifest in `folder` if it is that of this dataset; None when there is none. Raises OutputError for another dataset,
+    and for this one with files that are missing or of another size."""
     manifest = read_manifest(folder, plan.stage)
     if manifest is None or read_request(folder) is not None:
         return None

@@ -30,11 +30,9 @@ Files = Iterable[Path | str] | Mapping[str, Facts]
 def write_manifest(
     folder: Path, stage: str, *, inputs: Facts, settings: Facts, counts: Facts, files: Files, what: str = ""
 ) -> None:
-    """Says that `stage` is done in `folder`; `what` it made, in words.
-
-    `files`: absolute paths within `folder`, or paths relative to it, which are read here for their checksums; or, where tasks
-    knew them already, the `file_facts` of each by relative path. Raises PipelineError for a file that is missing, OutputError.
-    """
+    """Says that `stage` is done in `folder`; `what` it made, in words. `files`: absolute paths within `folder`, or paths
+    relative to it, which are read here for their checksums; or, where tasks knew them already, the `file_facts` of each by
+    relative path. Raises PipelineError for a file that is missing, OutputError."""
     if not isinstance(files, Mapping):
         files = {path.relative_to(folder).as_posix(): file_facts(path) for path in (folder / file for file in files)}
     manifest = {

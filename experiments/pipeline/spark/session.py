@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]  # hears what goes on
 Start = Callable[[], "SparkSession"]  # gives the session, started on its first call
 DEFAULT_MASTER = "local[*]"
+SMALL = 32 << 20  # bytes of files that this process is done with sooner than Spark would be
 _PORTS = {"spark": 7077, "sc": 15002}  # where none is given
 _REACH_SECONDS = 10
 _BACKOFF = 2000  # milliseconds at most between 15 tries: calls to a server that is gone end within half a minute, and not in ten
@@ -145,8 +146,7 @@ def configuration(master: str, folder: Path, address: str | None = None) -> dict
 def environment(master: str) -> dict[str, str | None]:
     """What the launcher, the driver and its workers read from the environment; None means unset. Raises PipelineError."""
     changes: dict[str, str | None] = {"SPARK_REMOTE": None, "SPARK_API_MODE": None, "SPARK_CONNECT_MODE_ENABLED": None}
-    changes["PYTHONSAFEPATH"] = "1"  # no worker imports what lies beside the data
-    changes["TZ"] = "UTC"
+    changes |= {"PYTHONSAFEPATH": "1", "TZ": "UTC"}  # no worker imports what lies beside the data
     if is_local(master) or "PYSPARK_PYTHON" not in os.environ:
         changes["PYSPARK_PYTHON"] = sys.executable
     if is_local(master):
@@ -160,10 +160,8 @@ def is_local(master: str) -> bool:
 
 
 def reach(url: str) -> str | None:
-    """The address of this machine on the way to spark://a:1,b:2 or sc://a:1/;key=value; None for any other master.
-
-    Raises PipelineError when nobody listens there: Spark itself would try for minutes.
-    """
+    """The address of this machine on the way to spark://a:1,b:2 or sc://a:1/;key=value; None for any other master. Raises
+    PipelineError when nobody listens there: Spark itself would try for minutes."""
     scheme, separator, rest = url.partition("://")
     if not separator or scheme not in _PORTS:
         return None
@@ -191,7 +189,7 @@ def _driver(master: str, folder: Path, progress: Say, conf: Mapping[str, str]) -
     address = None if "SPARK_LOCAL_IP" in os.environ else address
     settings, log = {**configuration(master, folder, address), **conf}, folder / "spark.log"
     try:
-        with _changed(changes):
+        with changed_environment(changes):
             # PySpark cannot bear Ctrl-C while it starts: here it can come
             spark: SparkSession = in_thread(lambda: _launched(settings, log)).result()
     except Exception as error:
@@ -294,11 +292,9 @@ def _why_not(master: str, error: Exception, log: Path) -> str:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A new folder for temporary files that does not outlive its process for long; empty but for hidden files.
-
-    A process that is killed removes nothing. So each folder holds a file that its process has locked, and whoever makes the next
-    folder removes those beside it whose locks are free.
-    """
+    """A new folder for temporary files that does not outlive its process for long; empty but for hidden files. A process that
+    is killed removes nothing. So each folder holds a file that its process has locked, and whoever makes the next folder
+    removes those beside it whose locks are free."""
     for held in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*/{_HELD}"):  # of this user: others' folders cannot be read
         if holder(held) is None:
             shutil.rmtree(held.parent, ignore_errors=True)
@@ -322,8 +318,8 @@ def _not_py4j(record: logging.LogRecord) -> bool:
 
 
 @contextmanager
-def _changed(changes: Mapping[str, str | None]) -> Iterator[None]:
-    """The environment with `changes`, as it was before afterwards."""
+def changed_environment(changes: Mapping[str, str | None]) -> Iterator[None]:
+    """The environment with `changes`, None meaning unset; as it was before afterwards."""
     before = {name: value for name in changes if (value := os.environ.pop(name, None)) is not None}
     os.environ.update({name: value for name, value in changes.items() if value is not None})
     try:

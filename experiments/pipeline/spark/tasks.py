@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from executor.spark.waiting import is_remote, waited
+from executor.spark.waiting import waited
 from experiments.pipeline.spark.errors import PipelineError, explain, is_sparks, translated
 from experiments.pipeline.spark.session import Say, unheard
 from experiments.pipeline.spark.worker import outcome, run_one
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 Task = Mapping[str, Any]
 Result = dict[str, Any]
 _NAMED_BY = ("name", "query", "table", "file", "path", "part")  # keys of a task that say which one it is
-_SLOTS_ELSEWHERE = 16
 
 
 def run_tasks(
@@ -69,10 +68,8 @@ def _outcomes(spark: SparkSession, name: str, texts: Sequence[str], tasks: Seque
 
 
 def rows_of_tasks(spark: SparkSession, count: int, rows_of: Callable[[int], pa.StructArray], row: pa.StructType) -> DataFrame:
-    """The rows that `rows_of` gives for each number below `count`, a Spark task each; `row`: their type.
-
-    An Arrow UDF does this, and not mapInArrow: that wants pandas, which nothing else here needs.
-    """
+    """The rows that `rows_of` gives for each number below `count`, a Spark task each; `row`: their type. An Arrow UDF does
+    this, and not mapInArrow: that wants pandas, which nothing else here needs."""
     from pyspark.sql import functions as f
     from pyspark.sql.pandas.types import from_arrow_type
 
@@ -87,17 +84,10 @@ def rows_of_tasks(spark: SparkSession, count: int, rows_of: Callable[[int], pa.S
 
 
 def collect(spark: SparkSession, frame: DataFrame, what: str, say: Say) -> list[Row]:
-    """All rows of `frame`, computed under the description `what`; `say` hears now and then how many tasks are done.
-
-    Raises PipelineError. Ctrl-C cancels what runs.
-    """
+    """All rows of `frame`, computed under the description `what`; `say` hears now and then how many tasks are done. Raises
+    PipelineError. Ctrl-C cancels what runs."""
     with translated(what):
         return waited(spark, frame.collect, what, say)
-
-
-def parallelism(spark: SparkSession) -> int:
-    """How many tasks run at a time; behind Spark Connect, which does not say, a guess."""
-    return _SLOTS_ELSEWHERE if is_remote(spark) else max(1, spark.sparkContext.defaultParallelism)
 
 
 def _which(position: int, tasks: Sequence[Task]) -> str:

@@ -7,7 +7,6 @@ fails by itself nor wraps its message. Only a process that dies is Spark's to re
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import json
 import os
@@ -15,6 +14,7 @@ import shutil
 import sys
 import tempfile
 import traceback
+import uuid
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,30 +28,23 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 _PACKAGES = ("planscope", "optimizer", "executor", "memo_viz", "experiments")
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # no times inside: equal contents are equal bytes
 
 
 def ship(session: SparkSession, folder: Path) -> None:
-    """Gives the workers the product's code, by way of planscope-DIGEST.zip in `folder`; this process goes on with its own."""
-    temporary = folder / ".planscope.zip"
-    found = sorted(path for package in _PACKAGES for path in (ROOT / package).rglob("*"))
-    with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in found:
+    """Gives the workers the product's code, by way of planscope-ID.zip in `folder`; this process goes on with its own."""
+    target, modules = folder / f"planscope-{uuid.uuid4().hex}.zip", list(sys.path)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
+        for path in (path for package in _PACKAGES for path in (ROOT / package).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith("."):
-                name = zipfile.ZipInfo(path.relative_to(ROOT).as_posix(), _EPOCH)
-                archive.writestr(name, path.read_bytes(), zipfile.ZIP_DEFLATED)
-    digest, modules = hashlib.sha256(temporary.read_bytes()).hexdigest(), list(sys.path)
-    target = temporary.rename(folder / f"planscope-{digest[:16]}.zip")
+                archive.write(path, path.relative_to(ROOT))
     with translated("cannot ship planscope to the Spark workers"):
         session.addArtifacts(str(target), pyfile=True)
     sys.path[:] = modules
 
 
 def run_one(position: int, name: str, tasks: Sequence[str]) -> str:
-    """What Spark calls for each row: the `outcome` of the task at `position` of `tasks`.
-
-    `name` is "module:function", `tasks` are JSON objects.
-    """
+    """What Spark calls for each row: the `outcome` of the task at `position` of `tasks`. `name` is "module:function", `tasks`
+    are JSON objects."""
     archive = next((path for path in Path(__file__).parents if path.suffix == ".zip" and path.is_file()), None)
     run = outcome if archive is None else _unpacked(archive)
     return run(name, tasks[position])

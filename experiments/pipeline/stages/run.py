@@ -27,10 +27,12 @@ from experiments.pipeline.spark.session import Say, Start
 from experiments.pipeline.stages.spec import ORDER, Context, Import, Outcome, Pipeline, Stage, error_text
 from experiments.pipeline.sweep.problems import SpecError
 from experiments.pipeline.sweep.run import progress_of, run_folder, runs
+from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.errors import CatalogError, PlanscopeError, many
 from optimizer.toml_places import Places
 
 VERSION = 1
+STATE, LOCK_FILE = f"{METADATA_FOLDER}/pipeline.json", f"{METADATA_FOLDER}/pipeline.lock"
 _NOT_BEGUN = {"state": "not begun", "since": None, "until": None, "text": ""}
 State = dict[str, Any]
 
@@ -38,20 +40,17 @@ State = dict[str, Any]
 def run_pipeline(
     pipeline: Pipeline, out: Path, spark: Start, say: Say, only: str | None = None, resume: str = ""
 ) -> dict[str, Outcome]:
-    """How each stage went, by name. All workers have to reach `out` under the same path.
-
-    All stages are checked before the first one runs, and their mistakes told together; `only` names one to run alone.
-    `resume`: the command that goes on.
-    Raises the PlanscopeError of the stage that failed, or KeyboardInterrupt; stages before it stay done.
-    """
+    """How each stage went, by name. All workers have to reach `out` under the same path. All stages are checked before the
+    first one runs, and their mistakes told together; `only` names one to run alone. `resume`: the command that goes on. Raises
+    the PlanscopeError of the stage that failed, or KeyboardInterrupt; stages before it stay done."""
     names = [stage.name for stage in pipeline.stages]
     stages = [stage for stage in pipeline.stages if only is None or stage.name == only]
     if not stages:
         raise SpecError(f"{pipeline.file.name} has no stage {only}; it has {', '.join(names)}")
     out = out.absolute()
     _check(stages, out, pipeline.places)
-    make_folder(lock_file(out).parent)
-    with hold(lock_file(out), f"the pipeline in {out}"):
+    make_folder(out / METADATA_FOLDER)
+    with hold(out / LOCK_FILE, f"the pipeline in {out}"):
         known = (read_state(out) or {}).get("stages", {})
         state = {"version": VERSION, "file": str(pipeline.file), "planned": names, "stages": known}
         return {stage.name: _run(stage, Context(out, spark, say, resume), state) for stage in stages}
@@ -86,7 +85,7 @@ def _run(stage: Stage, context: Context, state: State) -> Outcome:
 
     def remember(**facts: Any) -> None:
         state["stages"][stage.name] = {**state["stages"].get(stage.name, {}), **facts}
-        write_file(state_file(context.out), json.dumps(state, indent=1, ensure_ascii=False) + "\n")
+        write_file(context.out / STATE, json.dumps(state, indent=1, ensure_ascii=False) + "\n")
 
     remember(state="running", since=now(), until=None, text="")
     try:
@@ -108,15 +107,7 @@ def _run(stage: Stage, context: Context, state: State) -> Outcome:
 
 def read_state(out: Path) -> State | None:
     """None when no pipeline was ever run in `out`, or nobody can tell."""
-    return read_facts(state_file(out), VERSION, {"file", "planned", "stages"})
-
-
-def state_file(out: Path) -> Path:
-    return out / "_planscope" / "pipeline.json"
-
-
-def lock_file(out: Path) -> Path:
-    return out / "_planscope" / "pipeline.lock"
+    return read_facts(out / STATE, VERSION, {"file", "planned", "stages"})
 
 
 def _show_time(seconds: float) -> str:
@@ -134,19 +125,17 @@ def pipeline_status(out: Path) -> dict[str, Any]:
     Raises CatalogError when `out` holds neither a pipeline nor results of a sweep.
     """
     out = out.absolute()
-    state, names, at_work = read_state(out), runs(out), holder(lock_file(out))
+    state, names, at_work = read_state(out), runs(out), holder(out / LOCK_FILE)
     if state is None and not names:
         there = "" if out.is_dir() else ": there is no such folder"
         raise CatalogError(f"no pipeline was run in {out}{there}\nplanscope pipeline run SPEC.toml -o {out} does that")
     begun, planned = (state["stages"], state["planned"]) if state is not None else ({}, ())
     known = [name for name in ORDER if name in begun or name in planned]
     return {
-        "folder": str(out),
-        "file": None if state is None else state["file"],
-        "process": at_work,
+        "folder": str(out), "file": None if state is None else state["file"], "process": at_work,
         "stages": [{"name": name, **_stage(out, name, begun.get(name, _NOT_BEGUN), at_work is not None)} for name in known],
         "runs": [_sweep(out, name) for name in names],
-    }
+    }  # fmt: skip
 
 
 def _stage(out: Path, name: str, facts: dict[str, Any], at_work: bool) -> dict[str, Any]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 ORDER = ("generate", "import", "analyze", "sweep", "report")
 _DATA = "data"  # the folder of the dataset that a pipeline makes, within its own
+# whose queries run on a dataset, if not only those of the workload that is called like it
 _WORKLOADS = {"joingraph": ("chain", "star", "cycle", "clique", "grid", "random"), "imdb_like": ("job",)}
 
 
@@ -84,11 +85,6 @@ class Stage:
 
 
 class Generate(Stage):
-    @property
-    def workloads(self) -> tuple[str, ...]:
-        """The workloads whose queries run on this dataset."""
-        return _WORKLOADS.get(self.words["kind"], (self.words["kind"],))
-
     def check(self, out: Path) -> None:
         self._recipe()
 
@@ -263,7 +259,7 @@ def _stages(tables: dict[str, Any], base: Path, problems: Problems) -> tuple[Sta
         found.append(generate := Generate("generate", said, base))
         if said["kind"] not in KINDS:
             problems.add(f'there is no kind of dataset "{said["kind"]}"; there are {", ".join(KINDS)}', "generate", "kind")
-        made = dict.fromkeys(generate.workloads, generate.into)
+        made = dict.fromkeys(_WORKLOADS.get(said["kind"], (said["kind"],)), generate.into)
     if (said := words.get("import")) is not None:
         found.append(imported := Import("import", said, base))
         for other in set(made.values()):

@@ -22,11 +22,8 @@ def variants_of(
     plugins: Sequence[str] = (),
 ) -> tuple[Variant, ...]:  # fmt: skip
     """The grid of `settings`, then each of `variants` on top of the settings that have one value; mistakes go to `problems`.
-    All have the plug-ins.
-
-    A list in `settings` is a dimension of the grid, whose points are named after its values: `pruning=none, seed=greedy`.
-    Without any list there is one point, "default"; where variants are given, it is left out.
-    """
+    All have the plug-ins. A list in `settings` is a dimension of the grid, whose points are named after its values:
+    `pruning=none, seed=greedy`. Without any list there is one point, "default"; where variants are given, it is left out."""
     own_files = {"plugins": list(plugins)} if plugins else {}
     lists = {name: value for name, value in settings.items() if isinstance(value, list)}
     fixed = own_files | {name: value for name, value in settings.items() if name not in lists}

@@ -48,9 +48,7 @@ class OtherData(errors.PlanscopeError):
 
 def measure(item: Item) -> list[Row]:
     """Columns of the plan, the search, the times and the execution. Raises PlanscopeError for what cannot be planned or run.
-
-    The query is planned `repeats` times and the last plan run as often, alone in the process; times are milliseconds.
-    """
+    The query is planned `repeats` times and the last plan run as often, alone in the process; times are milliseconds."""
     catalog = _opened(item["data"])
     if catalog.digest != item["digest"]:
         raise OtherData(

@@ -93,10 +93,6 @@ def _is_joint(value: Any) -> bool:
     return all(isinstance(sets, list) and all(columns and _are(str, columns) for columns in sets) for sets in lists)
 
 
-def _is_memory(value: Any) -> bool:
-    return type(value) is int and (value >= 256 or value == 0)
-
-
 TEXT = Field("a text", lambda value: isinstance(value, str) and bool(value))
 TEXTS = Field("a list of texts", partial(_are, str))
 WHOLE = Field("a whole number from 1 up", lambda value: type(value) is int and value > 0)
@@ -128,7 +124,8 @@ FIELDS: dict[str, dict[str, Field]] = {
         "seeds": Field("a list of whole numbers", partial(_are, object)),
         "seed_settings": TEXTS, "execute": FLAG, "analyze": FLAG, "repeats": WHOLE,
         "timeout": Field("a number of seconds from 0 up", lambda value: _is_number(value) and 0 <= value < math.inf),
-        "memory": Field("a whole number of MB: 0 for no limit, or from 256 up", _is_memory),
+        "memory": Field("a whole number of MB: 0 for no limit, or from 256 up",
+                        lambda value: type(value) is int and (value == 0 or value >= 256)),
         "chunk": WHOLE, "plugins": TEXTS, "same_code": FLAG,
     },
     "report": {"baseline": TEXT},

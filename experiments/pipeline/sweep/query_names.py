@@ -30,10 +30,8 @@ class NamedQuery(NamedTuple):
 
 
 def find_queries(text: str, base: Path, name: str | None = None) -> list[NamedQuery]:
-    """The queries that one entry of a specification stands for, in order; files are looked up from `base`.
-
-    `name` replaces the name of a single query. Raises SqlError when there are none, or one cannot be read.
-    """
+    """The queries that one entry of a specification stands for, in order; files are looked up from `base`. `name` replaces the
+    name of a single query. Raises SqlError when there are none, or one cannot be read."""
     found = _find(text, base)
     if name is None:
         return found

@@ -47,11 +47,9 @@ class SweepResult:
 
 
 def run_sweep(plan: SweepPlan, out: Path, spark: Start | None, say: Say = unheard) -> SweepResult:
-    """All rows of `plan` in `out/results/run=RUN`, which all workers have to reach under the same path.
-
-    What is there of the same plan stays and is not done again; `spark` is asked for a session only if an item is missing, and
-    without it items are measured here. Raises PipelineError, OutputError, and Interrupted in place of KeyboardInterrupt.
-    """
+    """All rows of `plan` in `out/results/run=RUN`, which all workers have to reach under the same path. What is there of the
+    same plan stays and is not done again; `spark` is asked for a session only if an item is missing, and without it items are
+    measured here. Raises PipelineError, OutputError, and Interrupted in place of KeyboardInterrupt."""
     experiment, items = load(plan.measure), plan.items
     store = Store(run_folder(out.absolute(), plan.run), experiment)
     with store.hold(f"sweep {plan.run}"):

@@ -28,8 +28,6 @@ from optimizer.settings import Settings
 from optimizer.sql.bind import bind
 from optimizer.toml_places import Places
 
-QUERY_KEYS = ("query", "data", "name")
-
 
 @dataclass(frozen=True)
 class SweepSpec(How):
@@ -99,14 +97,11 @@ class _Queries:
         made: dict[tuple[str, str], PlannedQuery] = {}
         for entry in self._spec.queries:
             asked: Any = {"query": entry} if isinstance(entry, str) else entry
-            if (
-                not isinstance(asked, Mapping)
-                or "query" not in asked
-                or any(not isinstance(word, str) for word in asked.values())
-            ):
+            fits = isinstance(asked, Mapping) and "query" in asked and all(isinstance(word, str) for word in asked.values())
+            if not fits:
                 self._problems.add(f'a query is a text or {{query = "…", data = "…"}}, not {entry!r}', "sweep", "queries")
                 continue
-            self._problems.unknown_keys(asked, QUERY_KEYS, "sweep")
+            self._problems.unknown_keys(asked, ("query", "data", "name"), "sweep")
             text = asked["query"]
             with self._told(text):
                 for query in find_queries(text, self._spec.base, asked.get("name")):

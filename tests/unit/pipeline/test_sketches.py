@@ -18,7 +18,7 @@ from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, s
 from experiments.pipeline.sketches.counts import count_values
 from experiments.pipeline.sketches.figures import column_stats, distinct_values, is_unique
 from experiments.pipeline.sketches.hyperloglog import STANDARD_ERROR, counter_of, hashes
-from experiments.pipeline.sketches.order import LONGEST, cut, cut_upwards, ranked
+from experiments.pipeline.sketches.order import LONGEST, cut, ranked
 from experiments.pipeline.sketches.stored import from_bytes, to_bytes
 from optimizer.catalog.histogram import Histogram
 from optimizer.catalog.table import ColumnStats
@@ -303,13 +303,13 @@ def test_nan_is_one_value_and_no_bound() -> None:
 
 def test_long_texts_are_cut_to_bounds() -> None:
     texts = ["short", "a" * 5000, "é" * 4000, "\U0010ffff" * 3000, "\ud7ff" * 3000, "b" * LONGEST]
-    for text, low, high in zip(texts, cut(pa.array(texts)).to_pylist(), cut_upwards(pa.array(texts)).to_pylist(), strict=True):
+    for text, low, high in zip(texts, cut(pa.array(texts)).to_pylist(), cut(pa.array(texts), True).to_pylist(), strict=True):
         assert low.encode() <= text.encode() <= high.encode() and len(low.encode()) <= LONGEST
         assert len(text.encode()) > LONGEST or low == text == high
         assert len(high.encode()) <= LONGEST + 4 or text[0] == "\U0010ffff"
     binaries = [b"\xff" * 2000, b"a\xff" * 2000, b"x" * 3000]
     for value, low, high in zip(
-        binaries, cut(pa.array(binaries)).to_pylist(), cut_upwards(pa.array(binaries)).to_pylist(), strict=True
+        binaries, cut(pa.array(binaries)).to_pylist(), cut(pa.array(binaries), True).to_pylist(), strict=True
     ):
         assert low <= value <= high and len(low) <= LONGEST
     array = pa.array([f"{'x' * 3000}{i % 50}" for i in range(400)] + [f"{i}{'y' * 2000}" for i in range(400)])
