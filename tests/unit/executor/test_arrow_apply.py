@@ -145,7 +145,7 @@ class Query(RandomApplies):
         found: list[tuple[PhysicalOperator, Alternative]] = []
         props = [i.props for i in tree.inputs]
         for rule in IMPLEMENTATIONS:
-            if rule.pattern.op is not None and isinstance(tree.op, rule.pattern.op):
+            if rule.pattern.takes(tree.op):
                 for op in rule.apply(tree, context):
                     found += [(op, way) for way in op.pass_through(ANY, tree.props, props)]
         special = [pair for pair in found if isinstance(pair[0], LookupRows | RangeLookup)]

@@ -70,7 +70,7 @@ KERNELS = {
     "sort": ("select n, m from t order by m, n", 6, 9),
     "top_k": ("select n, m from t order by m, n limit 150000", 6, 9),
     "hash_aggregate": ("select m, count(*), sum(n) from t group by m", 8, 14),
-    "hash_set_op": ("select n, m from t except select m, n from t", 20, 30),
+    "hash_set_op": ("select n, m from t except all select m, n from t", 20, 30),
     "window_rows": ("select n, sum(m) over (partition by 0 * n) s from t", 30, 60),
     "hash_join": ("select a.n, b.m from t a join t b on a.n * 999983 = b.m * 999983", 6, 14),
 }
