@@ -6,12 +6,11 @@ Joins are in `join_estimator`. Distinct counts that are not stored are guessed f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, prod
 
 import pyarrow as pa
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
-from optimizer.algebra.columns import ColumnId, Columns, column_ids, column_set
+from optimizer.algebra.columns import ColumnId, Columns, column_set
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import (
@@ -28,12 +27,13 @@ from optimizer.algebra.logical import (
 )
 from optimizer.algebra.logical_joins import Apply, IndependentJoin
 from optimizer.algebra.props import LogicalProps
-from optimizer.algebra.scalars import AggregateCall, Call, Case, ColumnRef, Literal, Scalar
+from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.types import type_width
 from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import SettingsError
 from optimizer.plugin_code import written_in
+from optimizer.stats.computed import Computed
 from optimizer.stats.distinct import distinct_of, distinct_rows
 from optimizer.stats.filtered import filtered_figures
 from optimizer.stats.join_estimator import JoinEstimator
@@ -185,31 +185,15 @@ class Estimator(JoinEstimator):
     # -- operators ------------------------------------------------------------------------------------------------------
 
     def _project(self, op: Project, props: LogicalProps, below: RelationStats) -> RelationStats:
-        figures = {}
+        figures, computed = {}, Computed(below.columns, below.rows)
         for item in op.items:
             if isinstance(item.value, ColumnRef):
                 figures[item.id] = below.figures(item.value.id)
             else:
-                figures[item.id] = ColumnFigures(self._scalar_distinct(item.value, below), width=type_width(item.value.type))
+                figures[item.id] = computed.figures(item.value)
         if not op.narrows:
             return RelationStats(below.rows, figures, below.base_rows, props.keys)
         return RelationStats(below.rows, figures, below.base_rows, props.keys, below.leaves, below.predicate, True)
-
-    def _scalar_distinct(self, scalar: Scalar, below: RelationStats) -> float:
-        """Distinct values of a computed column: no more than combinations of its arguments, nor than results to choose from have,
-        NULL being one, nor than rows."""
-        results: tuple[Scalar, ...] = ()
-        match scalar:
-            case Call(function=function) if function in _FEW_VALUES:
-                return _FEW_VALUES[function]
-            case Case(branches=branches, otherwise=otherwise):
-                results = (*(value for _, value in branches), otherwise)
-            case Call(function="coalesce", args=args):
-                results = args
-        ndv = min(_combinations(scalar, below), below.rows, 2.0 if pa.types.is_boolean(scalar.type) else inf)
-        if results:
-            ndv = min(ndv, sum(_combinations(each, below) for each in dict.fromkeys(results)))
-        return max(1.0, ndv)
 
     def _aggregate(self, op: Aggregate, props: LogicalProps, below: RelationStats) -> RelationStats:
         rows = distinct_of(below, op.keys) if op.keys else 1.0
@@ -225,7 +209,7 @@ class Estimator(JoinEstimator):
         if call.function not in _PICKS:
             return ColumnFigures(max(1.0, rows), width=type_width(call.type))
         picked = call.args[0]
-        own = below.columns[picked.id] if isinstance(picked, ColumnRef) else ColumnFigures(self._scalar_distinct(picked, below))
+        own = below.columns[picked.id] if isinstance(picked, ColumnRef) else Computed(below.columns, below.rows).figures(picked)
         return ColumnFigures(max(1.0, min(rows, own.ndv)), low=own.low, high=own.high, width=type_width(call.type))
 
     def distinct_values(
@@ -311,12 +295,4 @@ class Estimator(JoinEstimator):
         return RelationStats(inputs[0].rows + STEPS * inputs[1].rows, union.columns, keys=props.keys)
 
 
-def _combinations(scalar: Scalar, below: RelationStats) -> float:
-    return prod(below.columns[column].ndv for column in column_ids(scalar.columns))
-
-
 _PICKS = ("min", "max", "mode", "quantile_disc", "first", "last", "any_value", "arg_min", "arg_max")
-_FEW_VALUES = {
-    "year": 10.0, "quarter": 4.0, "month": 12.0, "day": 31.0, "hour": 24.0, "minute": 60.0, "second": 60.0,
-    "dayofweek": 7.0, "dayofyear": 366.0, "week": 53.0,
-}  # fmt: skip

@@ -10,7 +10,7 @@ the bounds of its histogram. Where statistics are silent the fractions are the c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from optimizer.algebra.columns import ColumnId, column_ids
@@ -18,6 +18,7 @@ from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.nulls import strict_columns
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, InList, Literal, Scalar, is_null_literal
+from optimizer.stats.computed import Computed
 from optimizer.stats.relation import ColumnFigures, as_number, as_place
 from optimizer.stats.spread import Place
 
@@ -88,9 +89,8 @@ def _selectivity(scalar: Scalar, columns: Figures) -> float:
             return max(0.0, 1.0 - _equality(a, b, columns) - _both_null(a, b, columns))
         case Call(function="<" | "<=" | ">" | ">=", args=(a, b)):
             column = plain_column(a)
-            if column is not None and column in columns and not b.columns:
-                return _range_selectivity(columns[column], [scalar])
-            return GUESS_RANGE
+            figures = Computed(columns).figures(a) if column is None else columns.get(column)
+            return GUESS_RANGE if figures is None or b.columns else _range_selectivity(figures, [scalar])
         case Call(function="like" | "ilike", args=(arg, Literal(value=str() as pattern), *_)):
             return _like(scalar, arg, pattern, columns)
         case Call(function="starts_with", args=(arg, Literal(value=str() as prefix))):
@@ -207,7 +207,7 @@ def _distinct(scalar: Scalar, columns: Figures) -> float:
     column = plain_column(scalar)
     if column is not None and column in columns:
         return max(1.0, columns[column].ndv)
-    return 1.0 / GUESS_EQUAL
+    return min(1.0 / GUESS_EQUAL, Computed(columns).distinct(scalar) if scalar.columns else inf)
 
 
 def _unknown_fraction(condition: Scalar, columns: Figures) -> float:

@@ -1,0 +1,82 @@
+"""Figures of computed columns: groups by expressions, and bounds that no value lies outside of."""
+
+from random import Random
+
+import pytest
+
+from executor.session import Session
+from optimizer.algebra.columns import Columns
+from optimizer.algebra.evaluate import evaluate
+from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Scalar
+from optimizer.algebra.types import DOUBLE, INT64
+from optimizer.errors import ExecutionError
+from optimizer.stats.computed import Computed
+from optimizer.stats.relation import ColumnFigures
+
+GROUPED = """
+year(o_orderdate) ; month(o_orderdate) ; extract(dow from o_orderdate) ; date_trunc('month', o_orderdate) ;
+date_trunc('year', o_orderdate) ; date_trunc('week', o_orderdate) ; dayname(o_orderdate) ;
+o_orderdate - date '1992-01-01' ; o_custkey % 10 ; o_custkey % -10 ; abs(o_custkey % 5) ; greatest(o_custkey % 3, 1) ;
+o_custkey // 100 ; o_orderkey & 7 ; o_orderkey >> 10 ; (o_orderkey / 1000)::int ; floor(o_totalprice / 10000) ;
+round(o_totalprice / 10000) ; trunc(o_totalprice / 10000) ; round(o_totalprice, -4) ; sign(o_custkey - 700) ;
+length(o_comment) ; o_totalprice > 1000 ; o_shippriority + 1 ; coalesce(o_custkey % 4, 3) ;
+case when o_custkey % 2 = 0 then o_custkey % 7 else 3 end
+"""
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    return Session("tpch:0.01")
+
+
+@pytest.mark.parametrize("expression", [each.strip() for each in GROUPED.split(";")])
+def test_groups_of_an_expression_are_counted_by_its_bounds(expression: str, session: Session) -> None:
+    sql = f"select {expression} k, count(*) from orders group by 1"
+    assert session.optimize(sql).rows == pytest.approx(len(session.sql(sql).table), rel=0.7)
+
+
+FILTERS = """
+o_custkey % 10 = 3 ; o_orderkey & 7 = 1 ; o_custkey % 10 < 3 ; o_custkey % 7 <> 3 ; abs(o_custkey - 500) < 100 ;
+month(o_orderdate) > 6 ; quarter(o_orderdate) in (1, 2) ; extract(dow from o_orderdate) = 0 ; year(o_orderdate) % 2 = 0 ;
+case when o_custkey % 2 = 0 then 1 else 0 end = 1 ; left(o_orderpriority, 1) = '1' ; upper(o_orderpriority) = '1-URGENT'
+"""
+
+
+@pytest.mark.parametrize("condition", [each.strip() for each in FILTERS.split(";")])
+def test_comparisons_of_an_expression_are_estimated_by_its_values(condition: str, session: Session) -> None:
+    sql = f"select * from orders where {condition}"
+    assert session.optimize(sql).rows == pytest.approx(len(session.sql(sql).table), rel=0.4)
+
+
+def test_no_value_lies_outside_of_the_bounds() -> None:
+    random, known = Random(7), 0
+    columns = Columns()
+    a, b = (ColumnRef(columns.new(name, INT64, False).id, INT64) for name in "ab")
+    for _ in range(400):
+        ends = {ref: sorted(random.randint(-20, 20) for _ in "lh") for ref in (a, b)}
+        below = {ref.id: ColumnFigures(41.0, low=low, high=high) for ref, (low, high) in ends.items()}
+        scalar: Scalar = a
+        for _ in range(random.randint(1, 3)):
+            other = random.choice([b, Literal(random.randint(-6, 6), INT64)])
+            function = random.choice(["+", "-", "*", "%", "//", "greatest", "least", "abs", "neg", "sign", "floor", "round"])
+            if function in ("floor", "round"):
+                half = Call("/", (Cast(scalar, DOUBLE, False), Literal(4.0, DOUBLE)), DOUBLE)
+                scalar = Cast(Call(function, (half,), DOUBLE), INT64, False)
+            elif function in ("abs", "neg", "sign"):
+                scalar = Call(function, (scalar,), INT64)
+            else:
+                scalar = Call(function, random.choice([(scalar, other), (other, scalar)]), INT64)
+        figures = Computed(below).figures(scalar)
+        values = set()
+        for x in range(ends[a][0], ends[a][1] + 1):
+            for y in range(ends[b][0], ends[b][1] + 1):
+                try:
+                    values.add(evaluate(scalar, {a.id: x, b.id: y}))
+                except ExecutionError:
+                    continue
+        values -= {None}
+        if values and figures.low is not None and figures.high is not None:
+            known += 1
+            assert figures.low - 1 < min(values) and max(values) < figures.high + 1, scalar  # // cuts towards zero
+            assert len(values) <= figures.ndv + 1, scalar
+    assert known > 200
