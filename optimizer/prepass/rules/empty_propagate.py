@@ -89,7 +89,11 @@ def nothing(columns: ColumnSet, context: RuleContext) -> Tree:
 
 
 def is_nothing(node: Node) -> bool:
-    """Whether a tree is such a list: an operator that is seen to have no rows has become one."""
+    """Whether a tree is such a list, or has no more rows than one below."""
+    while isinstance(node, Tree) and (
+        isinstance(node.op, Filter | Project | Limit | Window) or (isinstance(node.op, AnyJoin) and not node.op.kind.keeps_right)
+    ):
+        node = node.inputs[0]
     return isinstance(node, Tree) and isinstance(node.op, Values) and not node.op.rows
 
 
