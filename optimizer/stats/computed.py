@@ -34,8 +34,8 @@ _FEW = {"year": 10.0, "isoyear": 10.0, "dayname": 7.0, "monthname": 12.0}  # of 
 _DAYS = {"day": 1.0, "week": 7.0, "month": 30.4, "quarter": 91.3, "year": 365.2, "decade": 3652.0, "century": 36524.0}
 _CORNERS: dict[str, Callable[..., float]] = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b, "//": lambda a, b: a / b,
-    "date_add_days": lambda a, b: a + b, "date_diff_days": lambda a, b: a - b, "neg": lambda a: -a, "greatest": max, "least": min,
-    "floor": floor, "ceil": ceil, "trunc": int, "shift_right": lambda a, b: a // 2**b,
+    "date_add_days": lambda a, b: a + b, "date_diff_days": lambda a, b: a - b, "neg": lambda a: -a,
+    "floor": floor, "ceil": ceil, "shift_right": lambda a, b: a // 2 ** min(b, 64.0),
 }  # fmt: skip
 
 
@@ -120,9 +120,11 @@ def _called(call: Call, args: list[Bounds]) -> Bounds | None:
     match call.function:
         case "year" | "isoyear":
             return Bounds(*(date.fromordinal(min(max(1, int(end)), date.max.toordinal())).year for end in first))
+        case "greatest" | "least" as extreme:
+            return Bounds(*map(max if extreme == "greatest" else min, zip(*args, strict=True)))
         case "abs":
             return Bounds(max(0.0, first.low, -first.high), max(-first.low, first.high))
-        case "round":
+        case "round" | "trunc":
             return Bounds(floor(first.low), ceil(first.high))
         case "%":
             most = max(abs(end) for end in others[0]) - is_integer(call.type)
@@ -144,7 +146,7 @@ def _step(scalar: Scalar) -> float | None:
             return _DAYS.get(unit.lower())
         case Call(function="floor" | "ceil" | "trunc" | "round", args=(_,)):
             return 1.0
-        case Call(function="round", args=(_, Literal(value=int() as digits))):
+        case Call(function="trunc" | "round", args=(_, Literal(value=int() as digits))) if abs(digits) < 300:
             return float(10.0**-digits)
     if pa.types.is_decimal(scalar.type):
         return float(10.0**-scalar.type.scale)
