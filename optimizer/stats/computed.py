@@ -87,19 +87,21 @@ class Computed:
             case Literal(value=value):
                 number = as_number(value)
                 return None if number is None else Bounds(number, number)
-            case Cast(arg=arg):
-                return self.bounds(arg)
+            case Cast(arg=arg) if not pa.types.is_string(scalar.type):
+                found = self.bounds(arg)
+                return found if found is None or not (is_integer(scalar.type) or is_date(scalar.type)) else _rounded(found, 1.0)
             case Case(branches=branches, otherwise=otherwise):
                 return self._hull((*(value for _, value in branches), otherwise))
             case Call(function="coalesce", args=args):
                 return self._hull(args)
             case Call(function="date_trunc", args=(_, moment)):
-                return self.bounds(moment)
+                found = self.bounds(moment)
+                return None if found is None else Bounds(found.low - (_step(scalar) or 1.0), found.high)
             case Call(function=function) if function in _PARTS:
                 return _PARTS[function]
             case Call(args=args):
-                found = [each for each in map(self.bounds, args) if each is not None]
-                return _called(scalar, found) if found and len(found) == len(args) else None
+                every = [each for each in map(self.bounds, args) if each is not None]
+                return _called(scalar, every) if every and len(every) == len(args) else None
         return None
 
     def _hull(self, scalars: Iterable[Scalar]) -> Bounds | None:
@@ -125,7 +127,8 @@ def _called(call: Call, args: list[Bounds]) -> Bounds | None:
         case "abs":
             return Bounds(max(0.0, first.low, -first.high), max(-first.low, first.high))
         case "round" | "trunc":
-            return Bounds(floor(first.low), ceil(first.high))
+            step = _step(call)
+            return None if not step else _rounded(first, step)
         case "%":
             most = max(abs(end) for end in others[0]) - is_integer(call.type)
             return Bounds(max(-most, min(0.0, first.low)), min(most, max(0.0, first.high)))
@@ -137,6 +140,11 @@ def _called(call: Call, args: list[Bounds]) -> Bounds | None:
         return None
     ends = [_CORNERS[call.function](*corner) for corner in product(*args)]
     return Bounds(min(ends), max(ends))
+
+
+def _rounded(bounds: Bounds, step: float) -> Bounds:
+    """The multiples of `step` around them."""
+    return Bounds(floor(bounds.low / step) * step, ceil(bounds.high / step) * step)
 
 
 def _step(scalar: Scalar) -> float | None:

@@ -90,7 +90,11 @@ def _selectivity(scalar: Scalar, columns: Figures) -> float:
         case Call(function="<" | "<=" | ">" | ">=", args=(a, b)):
             column = plain_column(a)
             figures = Computed(columns).figures(a) if column is None else columns.get(column)
-            return GUESS_RANGE if figures is None or b.columns else _range_selectivity(figures, [scalar])
+            if figures is None or b.columns:
+                return GUESS_RANGE
+            return _range_selectivity(figures, [scalar]) * (
+                1.0 if column is not None else 1.0 - _unknown_fraction(scalar, columns)
+            )
         case Call(function="like" | "ilike", args=(arg, Literal(value=str() as pattern), *_)):
             return _like(scalar, arg, pattern, columns)
         case Call(function="starts_with", args=(arg, Literal(value=str() as prefix))):

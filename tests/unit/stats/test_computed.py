@@ -1,5 +1,6 @@
 """Figures of computed columns: groups by expressions, and bounds that no value lies outside of."""
 
+from datetime import date
 from random import Random
 
 import pytest
@@ -7,11 +8,12 @@ import pytest
 from executor.session import Session
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.scalars import Call, Cast, ColumnRef, Literal, Scalar
-from optimizer.algebra.types import DOUBLE, INT64
+from optimizer.algebra.scalars import BOOL, Call, Cast, ColumnRef, Literal, Scalar
+from optimizer.algebra.types import DATE, DOUBLE, INT64, STRING
 from optimizer.errors import ExecutionError
 from optimizer.stats.computed import Computed
 from optimizer.stats.relation import ColumnFigures
+from optimizer.stats.selectivity import selectivity
 
 GROUPED = """
 year(o_orderdate) ; month(o_orderdate) ; extract(dow from o_orderdate) ; date_trunc('month', o_orderdate) ;
@@ -80,3 +82,22 @@ def test_no_value_lies_outside_of_the_bounds() -> None:
             assert figures.low - 1 < min(values) and max(values) < figures.high + 1, scalar  # // cuts towards zero
             assert len(values) <= figures.ndv + 1, scalar
     assert known > 200
+
+
+def test_what_is_rounded_may_lie_outside_of_what_it_was_made_of() -> None:
+    known = {
+        0: ColumnFigures(9.0, low=0.4, high=46_000.6),
+        1: ColumnFigures(9.0, low=date(2020, 5, 1).toordinal(), high=737_800.0),
+    }
+    number, day = ColumnRef(0, DOUBLE), ColumnRef(1, DATE)
+    rounded = Computed(known).figures(Call("round", (number, Literal(-4, INT64)), DOUBLE))
+    whole = Computed(known).figures(Cast(number, INT64, False))
+    year = Computed(known).figures(Call("date_trunc", (Literal("year", STRING), day), DATE))
+    assert (rounded.low, rounded.high, whole.low, whole.high) == (0.0, 50_000.0, 0.0, 46_001.0)
+    assert year.low is not None and year.low <= date(2020, 1, 1).toordinal()
+
+
+def test_null_satisfies_no_comparison_of_an_expression() -> None:
+    figures = {0: ColumnFigures(100.0, null_fraction=0.75, low=1.0, high=100.0)}
+    more = Call("+", (ColumnRef(0, INT64), Literal(1, INT64)), INT64)
+    assert selectivity(Call(">", (more, Literal(0, INT64)), BOOL), figures) == pytest.approx(0.25)
