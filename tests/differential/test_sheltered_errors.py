@@ -25,6 +25,11 @@ QUERIES = {
     "several that raise, in a list": "select b.x, c.y, g.v from c, g, b, h, a where b.y = c.y and h.y = c.y and a.x = b.x"
     " and b.x < 9 and cast(h.s as int) = cast(b.s as int) and cast(g.k as int) = b.x and g.v <> 3",
     "no row to meet": "select x, x = 2 or exists (select 1 from b where b.x = a.x + 9223372036854775805 and y > 99) from a",
+    "subqueries beside a filter": "select x from a where x < 3"
+    " and x < (select min(y) from c where c.y <> a.x + 9223372036854775805)"
+    " and x < (select max(y) from c where c.y <> a.x + 9223372036854775804)",
+    "a set operation": "select x from a where x < 3"
+    " and exists (select y from c except select y from b where b.y < a.x + 9223372036854775805 and b.x = 1)",
 }
 
 
