@@ -1,8 +1,9 @@
-"""Each Apply as a choice: evaluated for each binding, or unnested, with a domain or with inner columns in its place.
+"""Each Apply as a choice: evaluated for each binding, or unnested: with a domain, with inner columns in its place, or, where
+these are not enough and R is a scalar aggregate, grouped by the left row.
 
-    L A⊗ R  ≡  Choice( L ⊗ R by substitution,  L ⊗ R with a domain,  L A⊗ R )
+    L A⊗ R  ≡  Choice( L ⊗ R by substitution,  L ⊗ R with a domain,  Γ_L(L ⟕ R),  L A⊗ R )
 
-In the memo the trees of a choice are one group, and the search picks. The inner parts of the two unnested forms are not equal to
+In the memo the trees of a choice are one group, and the search picks. The inner parts of the unnested forms are not equal to
 each other, nor to R: each holds the rows of R for other bindings. Only the whole joins are.
 """
 
@@ -21,8 +22,9 @@ from optimizer.algebra.spools import With
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.decorrelate.applies import replace_applies
 from optimizer.decorrelate.general import General
+from optimizer.decorrelate.rules.apply_scalar_aggregate import grouped_by_left
 
-MOST_CHOICES = 6  # one below another: each has its left input in three forms, so there are 3^6 of the lowest
+MOST_CHOICES = 6  # one below another: each has its left input in up to four forms, so there are 4^6 of the lowest
 
 
 def alternatives(root: Tree, columns: Columns, most: int) -> Tree:
@@ -47,14 +49,19 @@ def _choice(node: Tree, columns: Columns, most: int) -> Tree:
         return General(columns).decorrelate(node)
     source = General(columns).decorrelate(left) if left.has_apply else left
     left = alternatives(left, columns, most - correlated)
+    assert isinstance(node.op, Apply)
     apply = Tree(node.op, (left, right))
     if not correlated:
         return General(columns).over(apply, source)
     forms: list[Tree] = []
-    for substitute in (True, False):  # they unnest the Applies in the right input too
-        form = General(columns, substitute).over(apply, source)
+    cover, domains = General(columns), General(columns, substitute=False)
+    for unnesting in (cover, domains):  # they unnest the Applies in the right input too
+        form = unnesting.over(apply, source)
         if not isinstance(form.op, Apply) and not any(same_shape(form, other) for other in forms):
             forms.append(form)
+    if cover.domains:  # else the search makes the grouping above the join of the one below it
+        grouped = grouped_by_left(node.op, left, General(columns).decorrelate(right), columns)
+        forms += [grouped] if grouped is not None else []
     kept = Tree(node.op, (left, alternatives(right, columns, most - 1)))
     return Tree(Choice(node.columns), (*forms, kept)) if forms else kept
 

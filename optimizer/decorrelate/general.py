@@ -72,6 +72,7 @@ class General:
     def __init__(self, columns: Columns, substitute: bool = True) -> None:
         self.columns, self.substitute = columns, substitute
         self.copied = 0
+        self.domains = 0
         self.steps: list[Firing] = []
 
     def decorrelate(self, root: Tree) -> Tree:
@@ -123,6 +124,7 @@ class General:
             if left.volatile:
                 raise Stays("its left input is volatile, so it cannot be evaluated twice for a domain")
             marks.append(needed)
+            self.domains += 1
             bound = domain(source, needed, self.columns, exact)
             self.copied += len(list(postorder(bound[0]))) if exact else 0
             if self.copied > MOST_COPIED:

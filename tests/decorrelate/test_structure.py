@@ -140,6 +140,25 @@ def test_of_many_subqueries_the_lowest_are_joins(chain: Catalog, monkeypatch: py
     assert proven[0][1] == "of 3 subqueries, one over the other, the search chose about 1" and not proven[2][1]
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select o_orderkey, (select count(*) from orders i where i.o_custkey = o.o_custkey and i.o_totalprice > o.o_totalprice) "
+        "from orders o",
+        "select c_custkey, (select sum(l_quantity) from orders, lineitem where o_orderkey = l_orderkey "
+        "and o_custkey = c_custkey) from customer where c_mktsegment = 'BUILDING'",
+        "select o_orderkey, (select i.o_orderkey from orders i where i.o_orderdate < o.o_orderdate order by o_orderdate "
+        "limit 1) from orders o where o_custkey < 20",
+        "select count(*) from part p where p_retailprice > (select avg(p_retailprice) from part i where i.p_size < p.p_size)",
+    ],
+    ids=["grouped by the left row", "each row", "each of few rows", "domain"],
+)
+def test_the_search_finds_the_form_that_costs_least(sql: str) -> None:
+    costs = {method: Session("tpch:0.1", {"decorrelate": method}).optimize(sql).cost for method in methods.METHODS}
+    assert costs["cost"] <= min(costs.values()) * (1 + 1e-9), costs
+    assert max(costs.values()) > 2 * costs["cost"]
+
+
 @pytest.mark.parametrize("method", ["none", "quick", "value_generator", "general", "cost"])
 def test_nested_subqueries_have_the_same_rows(method: str, chain: Catalog) -> None:
     sql = nested(3, "t{0}.a = t{1}.a", " and t3.b <> t0.b")

@@ -13,7 +13,7 @@ Guards  L has a key, else equal rows of L would become one group; nothing is vol
 from __future__ import annotations
 
 from optimizer.algebra.building import tree_of
-from optimizer.algebra.columns import column_ids
+from optimizer.algebra.columns import Columns, column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, AggregateItem
 from optimizer.algebra.logical_joins import Apply, Join
@@ -33,23 +33,28 @@ class ApplyScalarAggregate(RewriteRule):
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
         match bound:
             case Tree(Apply() as op, (Tree() as left, Tree() as right)):
-                free = right.outer & left.columns
-                found = one_row(right)
-                if not free or found is None or not left.props.keys or left.volatile or right.volatile:
-                    return None
-                pulled = pull_up(tree_of(found.aggregate.inputs[0]), free, context.columns)
-                if pulled is None or pulled.values:
-                    return None
-                inner, matched = with_witness(pulled.tree, "matched", context.columns)
-                on = conjunction(bound_to(s, left.columns) for s in pulled.conjuncts)
-                joined = Tree(Join(JoinKind.LEFT, on), (left, inner))
-                aggregate = found.aggregate.op
-                assert isinstance(aggregate, Aggregate)
-                calls = tuple(AggregateItem(i.id, _of_matches(i.call, matched, left.columns)) for i in aggregate.aggregates)
-                grouped = Tree(Aggregate(tuple(column_ids(left.columns)), calls), (joined,))
-                predicate = tuple(bound_to(s, left.columns) for s in op.predicate)
-                return above(op, predicate, left, found, grouped, context.columns)
+                return grouped_by_left(op, left, right, context.columns)
         return None
+
+
+def grouped_by_left(op: Apply, left: Tree, right: Tree, columns: Columns) -> Tree | None:
+    """The Apply of `right` to `left` as an aggregate of their outer join; None where a guard says no."""
+    free = right.outer & left.columns
+    found = one_row(right)
+    if not free or found is None or not left.props.keys or left.volatile or right.volatile:
+        return None
+    pulled = pull_up(tree_of(found.aggregate.inputs[0]), free, columns)
+    if pulled is None or pulled.values:
+        return None
+    inner, matched = with_witness(pulled.tree, "matched", columns)
+    on = conjunction(bound_to(s, left.columns) for s in pulled.conjuncts)
+    joined = Tree(Join(JoinKind.LEFT, on), (left, inner))
+    aggregate = found.aggregate.op
+    assert isinstance(aggregate, Aggregate)
+    calls = tuple(AggregateItem(i.id, _of_matches(i.call, matched, left.columns)) for i in aggregate.aggregates)
+    grouped = Tree(Aggregate(tuple(column_ids(left.columns)), calls), (joined,))
+    predicate = tuple(bound_to(s, left.columns) for s in op.predicate)
+    return above(op, predicate, left, found, grouped, columns)
 
 
 def _of_matches(call: AggregateCall, matched: Scalar, left: int) -> AggregateCall:
