@@ -62,6 +62,7 @@ from optimizer.prepass.rules.project_merge_aggregate import project_merge_aggreg
 from optimizer.prepass.rules.project_pull_join import project_pull_join
 from optimizer.prepass.rules.project_push_union import project_push_union
 from optimizer.prepass.rules.project_remove import project_remove
+from optimizer.prepass.rules.self_join_remove import self_join_remove
 from optimizer.prepass.rules.semi_join_to_extreme import semi_join_to_extreme
 from optimizer.prepass.rules.set_op_to_join import set_op_to_join
 from optimizer.prepass.rules.single_join_push_join import single_join_push_join
@@ -84,7 +85,14 @@ _REWRITES = (
 )  # fmt: skip
 
 # they ask for keys of whole trees, so they come when the predicates are in their places, and before the columns are pruned
-_BY_KEYS = (aggregate_remove, aggregate_reduce_keys, outer_join_remove, foreign_key_join_remove, semi_join_to_extreme)
+_BY_KEYS = (
+    aggregate_remove,
+    aggregate_reduce_keys,
+    outer_join_remove,
+    foreign_key_join_remove,
+    self_join_remove,
+    semi_join_to_extreme,
+)
 
 # they ask for properties of whole trees (keys, numbers of rows), so they come late, when the trees stay as they are
 _BY_PROPERTIES = (aggregate_simplify_calls, distinct_to_limit, limit_reduce_order, limit_remove, sort_remove)
