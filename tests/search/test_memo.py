@@ -69,26 +69,6 @@ def test_literals_of_another_type_are_another_expression(other: Literal) -> None
     assert first != second
 
 
-def test_commuted_joins_share_their_group() -> None:
-    """M8: column order is no part of a group, so commuting needs no projection and no merge."""
-    bench = Bench()
-    (a, x), (b, y) = bench.values(), bench.values()
-    first, _ = bench.memo.insert(join(a, b, compare("=", x, y)))
-    second, _ = bench.memo.insert(join(b, a, compare("=", x, y)))
-    assert first == second
-    assert bench.memo.merges == 0
-
-
-def test_regrouped_joins_share_their_group() -> None:
-    bench = Bench()
-    (a, x), (b, y), (c, z) = bench.values(), bench.values(), bench.values()
-    left, _ = bench.memo.insert(join(join(a, b, compare("=", x, y)), c, compare("=", y, z)))
-    right, _ = bench.memo.insert(join(a, join(b, c, compare("=", y, z)), compare("=", x, y)))
-    assert left == right
-    crossed, _ = bench.memo.insert(join(join(a, c), b, compare("=", x, y), compare("=", y, z)))
-    assert crossed == left
-
-
 def test_bounds_rise_where_no_expression_is_to_come() -> None:
     """Of a join alone the bound is what its cheapest algorithm costs in that order; with a graph over more relations, whose
     region may make the join in the other order, it stays what any order costs at least."""
