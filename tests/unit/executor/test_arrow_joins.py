@@ -187,24 +187,6 @@ def test_deep_chains_of_joins_do_not_block(plans: Plans, build_left: bool) -> No
     assert len(plans.run(plan, Tuning(batch=7, inline=0, workers=2))) == 20
 
 
-def test_merge_join_of_keys_without_nulls_over_many_windows(tmp_path: Path) -> None:
-    rng = random.Random(9)
-    for kind in PLAIN_JOINS:
-        plans = Plans(tmp_path)
-        left = plans.table([I64, I64], [(k, i) for i, k in enumerate(sorted(rng.randrange(40) for _ in range(200)))])
-        right = plans.table([I64, I64], [(k, i) for i, k in enumerate(sorted(rng.randrange(60) for _ in range(150)))])
-        plan = node(
-            MergeJoin(kind, ((plans.ref(0), plans.ref(2)),), ()),
-            left,
-            right,
-            columns=left.columns if kind.left_only else 0b1111,
-            needs=((SortKey(0),), (SortKey(2),)),
-        )
-        want = by_loops(kind, (equal(plans.ref(0), plans.ref(2)),), plans.rows(left), plans.rows(right), [0, 1], [2, 3])
-        for tuning in TUNINGS:
-            assert bag(plans.run(plan, tuning)) == bag(values(want, plan.columns)), kind
-
-
 def test_many_matches_come_in_bounded_batches(plans: Plans) -> None:
     left, right = (plans.table([I64], [(1,)] * 200, row_group=200) for _ in range(2))
     plan = node(HashJoin(JoinKind.INNER, ((plans.ref(0), plans.ref(1)),), ()), left, right, columns=0b11)
