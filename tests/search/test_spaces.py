@@ -33,6 +33,7 @@ def proven(tables: Catalog, sql: str, settings: dict[str, Any]) -> float:
 RULES: Options = {"enumeration": "rules"}
 WRITTEN: Options = {"disable": ("partition_region",)}
 EXPLORATIONS: list[Options] = [{"exploration": exploration} for exploration in ("all", "on_demand", "interleaved")]
+ALL_JOINS: Options = {"region": "tasks", "pruning": "none"}
 BY_COUNT: list[Options] = [{"cost_model": "c_out"}, {}]
 
 
@@ -56,6 +57,15 @@ OF_GROUPS = catalog(
 OF_SEMI_JOIN = catalog(
     table("a", 20000, {"j": 1000, "k": 2}), table("b", 300000, {"i": 7, "j": 100, "k": 1000}),
     table("c", 1000, {"i": 500, "j": 7, "k": 1000}, key="k"),
+)  # fmt: skip
+BESIDE = catalog(
+    table("b", 24, {"k": 24, "j": 2, "v": 2}, key="k"), table("c", 10, {"k": 10, "j": 4, "v": 3}, key="k", order="k"),
+    table("d", 2914, {"k": 1065, "j": 10, "v": 1227}, order="j k"),
+    table("e", 40596, {"k": 3577, "j": 632, "v": 36577}, order="k"),
+)  # fmt: skip
+WITHIN = catalog(
+    table("a", 4, {"k": 4, "j": 1, "v": 1}, key="k", order="k"), table("b", 341, {"k": 30, "j": 104, "v": 88}),
+    table("d", 11858, {"k": 31, "j": 5984, "v": 2188}, order="j k"), table("e", 371, {"k": 194, "j": 4, "v": 21}),
 )  # fmt: skip
 OF_CONSTANTS = catalog(
     table("a", 2856, {"k": 324, "j": 2214}, order="k"), table("b", 37917, {"x": 83, "y": 976}),
@@ -127,6 +137,16 @@ SAME = [
         catalog(table("t", 1500, {"a": 1500, "c": 1}, order="a")),
         [f"select row_number() over (partition by x.a order by y.a) from {tables} where y.c = x.a"
             for tables in ("t x, t y", "t y, t x")], [{}], [{"cost_model": "c_mm"}, {}]),
+    Same("a join that a rule puts beside others is seen: the grouping goes below the anti-join, then the last join", BESIDE,
+        ["select t0.k, t1.j from (select t0.k, count(*) v from e t0 where not exists (select k from b where b.k = t0.k) "
+            "group by t0.k) t0 join d t2 on t0.k = t2.v join c t1 on t1.v = t2.k"],
+        ({}, ALL_JOINS, {"driver": "iterative"}, *EXPLORATIONS[1:], {"enumeration": "partition"}, RULES),
+        BY_COUNT[:1], proves=6, cost=82.0845),
+    Same("a part of a region, whose relation has a semi-join by then, is looked into with the region", WITHIN,
+        ["select t0.k, count(*) from (select distinct t0.k from e t0 join a t1 on t0.k = t1.k where t0.k in (select k from b)) "
+            "t0 join d t2 on t0.k = t2.v join (select k, max(j) j, count(*) v from d group by k) t1 on t1.k = t0.k "
+            "group by t0.k"],
+        ({}, ALL_JOINS, RULES), BY_COUNT[:1], proves=1, cost=11.7295),
     *(
         # The join of a and d in order of (k, c) is in order of c then, by a partial sort. That k is constant is said of
         # no relation by itself: b's column is computed.
@@ -146,7 +166,7 @@ def test_the_same_cost_however_it_is_searched(case: Same, base: Options) -> None
     found = [Optimizer(case.tables, Settings(**base, **way)).optimize(sql) for sql in case.texts for way in case.ways]
     assert all(query.search.proven for query in found[: case.proves])
     assert [query.cost for query in found] == pytest.approx([found[0].cost] * len(found), rel=1e-9)
-    assert case.cost is None or found[0].cost == pytest.approx(case.cost, rel=1e-6)
+    assert case.cost is None or found[0].cost == pytest.approx(case.cost, rel=1e-5)
 
 
 OF_A_REGION = catalog(

@@ -49,7 +49,6 @@ from optimizer.algebra.physical import (
     RangeLookup,
     Sort,
     TableScan,
-    UnionAll,
 )
 from optimizer.algebra.physical.apply import LookupKey, RangeBound
 from optimizer.algebra.plan import PlanNode, prune_columns
@@ -469,19 +468,6 @@ def test_nested_applies_keep_inner_rows_for_all_and_for_each_outer_run(tmp_path:
         scan = next(n for n in plan.walk() if n.op is third.op)
         each = next(n for n in plan.walk() if n.op is of_outer.op)
         assert counters[scan.id].rows == 12 and counters[each.id].rows == 9 * 4
-
-
-def test_an_apply_under_a_union_of_both_branches(tmp_path: Path) -> None:
-    q = Correlated(tmp_path, [(i % 4, i) for i in range(8)], [(i % 5, i) for i in range(10)])
-    out = q.plans.new(I64)
-    first = q.filter(equal(q.key, q.k))
-    q.right = node(q.right.op, columns=0b1100)
-    branches = [first, q.filter(equal(q.value, q.n))]
-    union = node(UnionAll((out,), ((3,), (3,))), *branches, columns=1 << out)
-    rows = q.plans.run(q.apply(union))
-    assert bag(rows) == bag(
-        [(i % 4, i, j) for i in range(8) for j in range(10) if j % 5 == i % 4] + [(i % 4, i, i) for i in range(8)]
-    )
 
 
 def test_marks_of_an_apply_are_three_valued(tmp_path: Path) -> None:
