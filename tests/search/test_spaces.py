@@ -133,6 +133,10 @@ SAME = [
         catalog(table("t", 20000, {"a": 20000, "b": 50}, key="a", order="a"), table("u", 7, {"a": 7, "b": 7}, key="a")),
         [f"select distinct {top} from (select {each} from t union all select {each} from u) s"
             for top in ("a, b", "b, a") for each in ("a, b", "b, a")], bases=[{"cost_model": "c_mm"}, {}]),
+    Same("aliases of a table cost the same: three were estimated as if a fourth, joined to one of them, were there already",
+        catalog(table("a", 1000, {"i": 1000, "j": 1000, "k": 1}), table("c", 1, {"j": 1}), table("d", 30, {"i": 1})),
+        ["select a.k from a join c on a.j = c.j join a b on a.i = b.i join d on b.k = d.i"],
+        ({}, {"enumeration": "partition"}, RULES)),
     Same("runs of equal columns are counted by either: the order of FROM decided between 1 run and 1,500",
         catalog(table("t", 1500, {"a": 1500, "c": 1}, order="a")),
         [f"select row_number() over (partition by x.a order by y.a) from {tables} where y.c = x.a"

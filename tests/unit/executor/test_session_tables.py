@@ -33,31 +33,22 @@ class Stream:
 
 
 COLUMNS = {"k": [1, 2, 3, None], "s": ["a", "b", None, "a"]}
+TABLE = pa.table(COLUMNS)
+CHUNKS = {  # each with a dictionary of its own; runs of equal values
+    "k": pa.chunked_array([pc.run_end_encode(pa.array(each, pa.int64())) for each in ([1, 2], [3, None])]),
+    "s": pa.chunked_array([pa.DictionaryArray.from_arrays(*each) for each in (([0, 1], ["a", "b"]), ([None, 0], ["a", "c"]))]),
+}
 
 
 @pytest.mark.parametrize(
     "data",
-    [pa.table(COLUMNS), Stream(pa.table(COLUMNS)), pa.table(COLUMNS).to_pandas(types_mapper=pd.ArrowDtype), COLUMNS],
-    ids=["arrow", "stream", "pandas", "mapping"],
+    [TABLE, Stream(TABLE), TABLE.to_pandas(types_mapper=pd.ArrowDtype), COLUMNS, pa.table(CHUNKS)],
+    ids=["arrow", "stream", "pandas", "mapping", "encoded"],
 )
 def test_registered_tables(data: Any) -> None:
     session = Session({"own": data})
     result = session.sql("select s, count(*) n, sum(k) total from own group by s order by s")
     assert result.table.to_pydict() == {"s": ["a", "b", None], "n": [2, 1, 1], "total": [1, 2, 3]}
-
-
-def test_a_column_with_a_dictionary_for_each_chunk() -> None:
-    texts = [["a", "b", None], ["c", "a", "c"]]
-    chunks = [pa.DictionaryArray.from_arrays([0, 1, 2, None], each) for each in texts]
-    session = Session({"own": pa.table({"s": pa.chunked_array(chunks)})})
-    result = session.sql("select s, count(*) n from own group by s order by s")
-    assert result.table.to_pydict() == {"s": ["a", "b", "c", None], "n": [2, 1, 2, 3]}
-
-
-def test_a_column_of_runs() -> None:
-    runs = pa.chunked_array([pc.run_end_encode(pa.array(each)) for each in ([1, 1, None], [2, 2])])
-    result = Session({"own": pa.table({"r": runs})}).sql("select r, count(*) n from own group by r order by r")
-    assert result.table.to_pydict() == {"r": [1, 2, None], "n": [2, 2, 1]}
 
 
 def test_a_registered_table_beside_those_of_a_dataset(tpch: Any) -> None:
