@@ -37,9 +37,7 @@ from optimizer.algebra.physical import (
 )
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, WindowCall
-from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError
-from tests.conftest import duckdb_over
 
 NAN = float("nan")
 WIDE = pa.decimal128(30, 2)
@@ -326,15 +324,6 @@ def test_explain_analyze_says_what_was_removed(dataset: Path) -> None:
     assert (scan["actual_rows"], scan["removed_rows"]) == (2, 39_998)
     off = Session(dataset, {"runtime_filters": False}).explain(GROUPS.format("= 'part 77'"), analyze=True)
     assert "removed" not in off.text and all(each["removed_rows"] == 0 for each in _operators(off.json["plan"]))
-
-
-@pytest.mark.parametrize("condition", ["= 'part 77'", "= 'none'", "like '%77%'", "is not null", "> 'part 5'"])
-def test_a_filtered_aggregate_is_duckdbs(condition: str, dataset: Path) -> None:
-    sql = GROUPS.format(condition)
-    expected = sorted(duckdb_over(open_dataset(dataset)).execute(sql).fetchall())
-    for on in (True, False):
-        table = Session(dataset, {"runtime_filters": on}).sql(sql).table
-        assert sorted(zip(*(column.to_pylist() for column in table.columns), strict=True)) == expected
 
 
 def test_the_value_of_a_subquery_reaches_the_scans_and_two_values_are_an_error(dataset: Path) -> None:
