@@ -294,18 +294,6 @@ def test_single_joins(tmp_path: Path, types: tuple[pa.DataType, ...]) -> None:
     assert raised
 
 
-def test_a_single_join_without_a_predicate(tmp_path: Path) -> None:
-    for count, ok in ((0, True), (1, True), (2, False)):
-        plans = Plans(tmp_path)
-        left, right = plans.table([I64], [(1,), (2,)]), plans.table([I64], [(i,) for i in range(count)])
-        plan = node(NestedLoopJoin(JoinKind.SINGLE, ()), left, right, columns=0b11)
-        if ok:
-            assert plans.run(plan) == [(i, 0 if count else None) for i in (1, 2)]
-        else:
-            with pytest.raises(ExecutionError, match="More than one row"):
-                plans.run(plan)
-
-
 def test_a_mark_that_reads_no_inner_row_is_asked_of_one(plans: Plans, monkeypatch: pytest.MonkeyPatch) -> None:
     """`x in (select null from t)`: each row met all of them."""
     left, right = (plans.table([I64], [(i,) for i in range(60)]) for _ in range(2))
