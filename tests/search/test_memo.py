@@ -1,4 +1,4 @@
-"""Inserting, interning and merging in the memo (M1 to M5, M8 to M10), and binding with members that arrive late (S18, S19)."""
+"""Inserting, interning and merging in the memo (M1 to M5, M10), and binding with members that arrive late (S18, S19)."""
 
 import random
 from collections.abc import Sequence
