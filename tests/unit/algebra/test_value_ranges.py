@@ -127,19 +127,16 @@ def test_no_value_is_outside_and_no_operation_raises(seed: int) -> None:
     assert found > 500 and computed > 100
 
 
-MORE, ABSOLUTE = (Call("+", (ColumnRef(0, INT64), Literal(1, INT64)), INT64), Call("abs", (ColumnRef(0, INT64),), INT64))
+@pytest.mark.parametrize(("low", "high", "safe"), [(0, 2**63 - 2, True), (0, 2**63 - 1, False), (-(2**63), 0, True)])
+def test_a_sum_is_safe_to_the_last_value(low: int, high: int, safe: bool) -> None:
+    found = Ranges(lambda _: Range(low, high)).of(Call("+", (ColumnRef(0, INT64), Literal(1, INT64)), INT64))
+    assert found == (Range(low + 1, high + 1) if safe else None)
 
 
-@pytest.mark.parametrize(
-    ("call", "known", "expected"),
-    [  # safe to the last value; not below zero and not above the farther end
-        (MORE, Range(0, 2**63 - 2), Range(1, 2**63 - 1)), (MORE, Range(0, 2**63 - 1), None),
-        (MORE, Range(-(2**63), 0), Range(1 - 2**63, 1)), (ABSOLUTE, Range(-9, 4), Range(0, 9)),
-        (ABSOLUTE, Range(-(2**63), 4), None),
-    ],
-)  # fmt: skip
-def test_ranges_of_sums_and_absolute_values(call: Scalar, known: Range, expected: Range | None) -> None:
-    assert Ranges(lambda _: known).of(call) == expected
+def test_an_absolute_value_is_not_below_zero_and_not_above_the_farther_end() -> None:
+    column = ColumnRef(0, INT32)
+    assert Ranges(lambda _: Range(-9, 4)).of(Call("abs", (column,), INT32)) == Range(0, 9)
+    assert Ranges(lambda _: Range(-(2**31), 4)).of(Call("abs", (column,), INT32)) is None
 
 
 def test_a_month_later_the_day_is_cut_off() -> None:
