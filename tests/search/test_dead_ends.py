@@ -63,17 +63,12 @@ SETTINGS: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("query", ["tpch/q18", "tpch/q20", "tpch/q21"])
-def test_no_budget_gives_a_dearer_plan_than_the_query_as_it_was_given(query: str) -> None:
+@pytest.mark.parametrize(("query", "worse"), [("tpch/q18", 0.02), ("tpch/q20", 0.0), ("tpch/q21", 0.0)])
+def test_what_was_explored_is_costed_without_more_orders_when_a_budget_is_spent(query: str, worse: float) -> None:
+    """The query as it was given would cost 1.10, 1.12 and 1.24 times as much; no budget gives a plan that is dearer still."""
     tables, sql = open_data("tpch:0.01"), resolve_sql(query)
     costs = [Optimizer(tables, Settings(budget_tasks=tasks)).optimize(sql).cost for tasks in (1, 72, 200, 545, 1500)]
     assert max(costs) <= costs[0] * (1 + 1e-9) and costs[-1] < costs[0]
-
-
-@pytest.mark.parametrize(("query", "worse"), [("tpch/q18", 0.02), ("tpch/q20", 0.0), ("tpch/q21", 0.0)])
-def test_what_was_explored_is_costed_without_more_orders_when_a_budget_is_spent(query: str, worse: float) -> None:
-    """The query as it was given would cost 1.10, 1.12 and 1.24 times as much."""
-    tables, sql = open_data("tpch:0.01"), resolve_sql(query)
     best = Optimizer(tables).optimize(sql)
     hurried = Optimizer(tables, Settings(budget_tasks=best.search.tasks * 4 // 5)).optimize(sql)
     assert not hurried.search.proven and hurried.cost <= best.cost * (1.0 + worse + 1e-9)

@@ -39,14 +39,6 @@ def test_the_order_of_tables_and_conjuncts_decides_nothing(links: str) -> None:
     assert found == pytest.approx([found[0]] * len(found), rel=1e-9)
 
 
-def test_aliases_of_a_table_cost_the_same_in_every_mode() -> None:
-    """The first three were estimated as if the last, joined to one of them, were there already."""
-    tables = catalog(table("a", 1000, {"i": 1000, "j": 1000, "k": 1}), table("c", 1, {"j": 1}), table("d", 30, {"i": 1}))
-    sql = "select a.k from a join c on a.j = c.j join a b on a.i = b.i join d on b.k = d.i"
-    costs = [Optimizer(tables, Settings(**way)).optimize(sql).cost for way in WAYS]
-    assert costs == pytest.approx([costs[0]] * len(costs), rel=1e-9)
-
-
 def test_a_contradiction_is_found_in_any_order() -> None:
     for tables in permutations("abc"):
         for equal, unlike in (("a.k = b.k and c.v = b.k", "a.k < c.v"), ("a.k = b.k and a.v = b.k and c.k = b.k", "c.k <> a.v")):

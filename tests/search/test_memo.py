@@ -1,4 +1,4 @@
-"""Inserting, interning and merging in the memo (M1 to M5, M8 to M10), and binding with members that arrive late (S18, S19)."""
+"""Inserting, interning and merging in the memo (M1 to M5, M10), and binding with members that arrive late (S18, S19)."""
 
 import random
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import pytest
 
 from optimizer.algebra import Apply, Columns, HashJoin, Join, JoinKind, Tree, UnionAll, compare, conjunction
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.logical import Choice, Filter, Limit, Project, ProjectItem, Values
+from optimizer.algebra.logical import Choice, Filter, Limit, Values
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, OuterRef
 from optimizer.catalog.table import Catalog
 from optimizer.cost.arrow import ArrowCost
@@ -56,37 +56,6 @@ def test_the_same_expression_is_kept_once() -> None:
     again, nothing = bench.memo.insert(Tree(Filter((compare("<", x, Literal(2, INT)),)), (a,)))
     assert first == again
     assert (len(new), nothing) == (2, [])
-
-
-@pytest.mark.parametrize("other", [Literal(2.0, pa.float64()), Literal(2, pa.int32()), Literal(True, pa.bool_())])
-def test_literals_of_another_type_are_another_expression(other: Literal) -> None:
-    """M9: equal Python values of different types must not share an expression."""
-    bench = Bench()
-    a, _ = bench.values()
-    out = bench.columns.new("c", INT, False).id
-    first, _ = bench.memo.insert(Tree(Project((ProjectItem(out, Literal(2, INT)),)), (a,)))
-    second, _ = bench.memo.insert(Tree(Project((ProjectItem(out, other),)), (a,)))
-    assert first != second
-
-
-def test_commuted_joins_share_their_group() -> None:
-    """M8: column order is no part of a group, so commuting needs no projection and no merge."""
-    bench = Bench()
-    (a, x), (b, y) = bench.values(), bench.values()
-    first, _ = bench.memo.insert(join(a, b, compare("=", x, y)))
-    second, _ = bench.memo.insert(join(b, a, compare("=", x, y)))
-    assert first == second
-    assert bench.memo.merges == 0
-
-
-def test_regrouped_joins_share_their_group() -> None:
-    bench = Bench()
-    (a, x), (b, y), (c, z) = bench.values(), bench.values(), bench.values()
-    left, _ = bench.memo.insert(join(join(a, b, compare("=", x, y)), c, compare("=", y, z)))
-    right, _ = bench.memo.insert(join(a, join(b, c, compare("=", y, z)), compare("=", x, y)))
-    assert left == right
-    crossed, _ = bench.memo.insert(join(join(a, c), b, compare("=", x, y), compare("=", y, z)))
-    assert crossed == left
 
 
 def test_bounds_rise_where_no_expression_is_to_come() -> None:

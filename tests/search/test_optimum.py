@@ -196,26 +196,3 @@ def test_bounds_of_regions_skip_most_joins(graph: str, factor: int) -> None:
     every, few = (Session(data, settings | {"pruning": pruning}).optimize(sql) for pruning in ("none", "both"))
     assert few.cost == pytest.approx(every.cost, rel=1e-9)
     assert few.search.costed * factor <= every.search.costed
-
-
-def test_no_implementation_undercuts_the_least_cost_of_its_expression() -> None:
-    """What lets a logical expression be dropped before it is implemented is below every operator that could come of it."""
-    for shape in SHAPES:
-        for seed in range(5):
-            search, _ = plan(graph_query(shape, 4, seed), pruning="none", enumeration="rules")
-            for group in search.memo.live_groups():
-                for mexpr in group.logical:
-                    costs = [cost for physical in mexpr.physical for cost in physical.costs.values()]
-                    assert costs
-                    assert search.least(mexpr) <= min(costs)
-
-
-def test_costs_fall_with_freedom() -> None:
-    """Relaxing a requirement never makes a plan dearer, and a stronger goal never undercuts a weaker one (S16)."""
-    for seed in range(8):
-        search, _ = plan(graph_query("chain", 5, seed), pruning="none")
-        for group in search.memo.live_groups():
-            goals = sorted((g for g in group.goals.values() if g.way is not None), key=lambda g: g.required.collation)
-            for weak, strong in pairwise(goals):
-                if strong.required.collation[: len(weak.required.collation)] == weak.required.collation:
-                    assert weak.best_cost <= strong.best_cost

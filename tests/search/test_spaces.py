@@ -1,6 +1,7 @@
 """A larger space has no dearer plan: queries of which one had, whose plan was called proven all the same."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -10,27 +11,17 @@ from optimizer.joins.join_order import read_join_order
 from optimizer.joins.placed_order import has_order
 from optimizer.rules.transform.semi_join_to_inner_on_key import SemiJoinToInner
 from planscope import Optimizer, Settings, Trace
+from tests.search.random_settings import Options
 from tests.search.stored_tables import STAR, catalog, table
 
 SMALL_GROUPS = catalog(
     table("b", 19000, {"j": 10400, "k": 40}), table("c", 264, {"j": 33}), table("a", 300, {"i": 300, "j": 100, "k": 30})
 )
-WITH_KEYS = catalog(
-    table("a", 5000, {"i": 2500, "j": 3, "k": 5000}, key="j k"),
-    table("b", 1000, {"i": 1000, "j": 100, "k": 30}, key="i"),
-    table("c", 50, {"i": 50, "j": 20, "k": 30}),
-)
-STAR_OF_GROUPS = catalog(
-    table("a", 100000, {"i": 100000, "j": 105, "k": 23}, key="i"),
-    table("b", 50, {"i": 8}),
-    table("c", 23, {"k": 23, "j": 1}, key="k"),
-)
-GROUPED_TWICE = catalog(table("a", 100000, {"j": 52, "k": 864}), table("b", 5000, {"k": 169}), table("c", 50, {"k": 10}))
-MERGED = catalog(table("a", 5000, {"j": 2500, "k": 50}), table("b", 5000, {"i": 5000, "j": 5000, "k": 2000}, key="i"))
-DISTINCT_BELOW = catalog(
-    table("a", 80000, {"i": 8000, "j": 2000, "k": 2300}), table("b", 4000, {"j": 3000}), table("c", 200, {"j": 110})
-)
 FEW_VALUES = catalog(table("a", 10000, {"j": 600, "k": 20}), table("b", 10000, {"j": 20, "k": 100}), table("c", 400, {"j": 20}))
+ORDERED = catalog(
+    table("a", 3000, {"i": 3000, "j": 60, "k": 1300}), table("b", 4000, {"i": 400, "k": 60, "j": 3}),
+    table("c", 40, {"j": 40, "v": 14}, key="j"), table("d", 4000, {"j": 36, "k": 7}),
+)  # fmt: skip
 
 
 def proven(tables: Catalog, sql: str, settings: dict[str, Any]) -> float:
@@ -39,55 +30,178 @@ def proven(tables: Catalog, sql: str, settings: dict[str, Any]) -> float:
     return query.cost
 
 
+RULES: Options = {"enumeration": "rules"}
+WRITTEN: Options = {"disable": ("partition_region",)}
+EXPLORATIONS: list[Options] = [{"exploration": exploration} for exploration in ("all", "on_demand", "interleaved")]
+ALL_JOINS: Options = {"region": "tasks", "pruning": "none"}
+BY_COUNT: list[Options] = [{"cost_model": "c_out"}, {}]
+
+
+class Same(NamedTuple):
+    """Spellings of a query that cost the same, whichever way each is searched, under one of `bases` at a time. `proves`: how many
+    of the ways call the plan proven; `cost`: what it costs, where that is checked."""
+
+    claim: str
+    tables: Catalog
+    texts: Sequence[str]
+    ways: Sequence[Options] = ({}, RULES)
+    bases: Sequence[Options] = ({},)
+    proves: int | None = None
+    cost: float | None = None
+
+
+OF_GROUPS = catalog(
+    table("a", 20000, {"i": 7, "j": 10000, "k": 1}), table("b", 100000, {"i": 100, "j": 30, "k": 100000}, key="k"),
+    table("c", 200, {"i": 200, "j": 200, "k": 200}),
+)  # fmt: skip
+OF_SEMI_JOIN = catalog(
+    table("a", 20000, {"j": 1000, "k": 2}), table("b", 300000, {"i": 7, "j": 100, "k": 1000}),
+    table("c", 1000, {"i": 500, "j": 7, "k": 1000}, key="k"),
+)  # fmt: skip
+BESIDE = catalog(
+    table("b", 24, {"k": 24, "j": 2, "v": 2}, key="k"), table("c", 10, {"k": 10, "j": 4, "v": 3}, key="k", order="k"),
+    table("d", 2914, {"k": 1065, "j": 10, "v": 1227}, order="j k"),
+    table("e", 40596, {"k": 3577, "j": 632, "v": 36577}, order="k"),
+)  # fmt: skip
+WITHIN = catalog(
+    table("a", 4, {"k": 4, "j": 1, "v": 1}, key="k", order="k"), table("b", 341, {"k": 30, "j": 104, "v": 88}),
+    table("d", 11858, {"k": 31, "j": 5984, "v": 2188}, order="j k"), table("e", 371, {"k": 194, "j": 4, "v": 21}),
+)  # fmt: skip
+OF_CONSTANTS = catalog(
+    table("a", 2856, {"k": 324, "j": 2214}, order="k"), table("b", 37917, {"x": 83, "y": 976}),
+    table("d", 1556, {"j": 855, "c": 98, "v": 4}), table("e", 200, {"v": 4}),
+)  # fmt: skip
+SAME = [
+    *(
+        Same("groups below a semi join go below the inner join, which a region of several kinds hid", SMALL_GROUPS, [sql],
+            ({}, WRITTEN, RULES), ({}, {"cost_model": "c_out"}, {"driver": "iterative"}, {"exploration": "interleaved"}))
+        for sql in (
+            "select a.j from a where a.j in (select b.j from b join c on b.k = c.j)",
+            "select a.i from a semi join (select b.j from b join c on b.k < c.j) x on a.j = x.j",
+            "select min(a.i) from a semi join (select b.j from b right join c on b.k < c.j) x on a.j = x.j",
+        )
+    ),
+    Same("rules see joins below groups that are joined, which were taken for splits",
+        catalog(table("a", 100000, {"i": 100000, "j": 105, "k": 23}, key="i"), table("b", 50, {"i": 8}),
+            table("c", 23, {"k": 23, "j": 1}, key="k")),
+        ["select c.k, x.m from c join (select a.i, max(a.j) m from b join a on b.i = a.k group by a.i) x on x.i = c.j"],
+        ({}, {"exploration": "on_demand"}, {"driver": "iterative"}, WRITTEN, RULES), BY_COUNT),
+    Same("rules see a join that a rule made of a region, which was taken for a split",
+        catalog(table("a", 100000, {"j": 52, "k": 864}), table("b", 5000, {"k": 169}), table("c", 50, {"k": 10})),
+        ["select distinct c.k from a semi join b on a.k = b.k join c on a.j = c.k"],
+        ({}, {"exploration": "on_demand"}, {"driver": "iterative"}, WRITTEN, RULES), BY_COUNT),
+    Same("relations that may be grouped are counted below groups alike: 250 times the cost was proven by rules", OF_GROUPS,
+        ["select t.k from a t, b u, (select w.j from b v left join c w on v.j = w.j group by w.j) x, a y "
+            "where t.i = u.j and t.i = x.j and t.j = y.k group by t.k"], ({}, RULES, WRITTEN)),
+    Same("joins in a leaf of a region are counted alike: 12 times the cost was proven by rules", OF_SEMI_JOIN,
+        ["select min(x.k) from c t, (select v.k from b u, a v where u.j < v.k and u.i in (select k from c)) x, a y, b z "
+            "where t.i = x.k and t.k = y.j and t.j = z.k"], ({}, RULES, WRITTEN), ({}, {"expand_joins": 8}), proves=1),
+    Same("a join that comes out of a leaf changes places with a semi join",
+        catalog(table("a", 80000, {"i": 8000, "j": 2000, "k": 2300}), table("b", 4000, {"j": 3000}), table("c", 200, {"j": 110})),
+        ["select d.k from (select distinct x.j, x.i from a x anti join b on x.i = b.j) y join a d on y.j = d.k "
+            "semi join c on c.j = y.j"], bases=[{"cost_model": "c_out"}], cost=102637.602),
+    Same("TPC-H 20: groups beside a semi join are pulled up above the inner join that it is, also below a projection",
+        catalog(table("s", 100, {"k": 100}, key="k"), table("p", 8000, {"i": 2000, "j": 100, "k": 1000}, key="i j"),
+            table("l", 9000, {"i": 2000, "j": 100, "k": 50}), table("t", 20, {"i": 20}, key="i")),
+        ["select * from s where k in (select p.j from p where p.i in (select i from t) "
+            "and p.k > (select sum(l.k) from l where l.i = p.i and l.j = p.j))"], bases=[{}, {"cost_model": "c_mm"}]),
+    Same("what a merge implements is costed: expressions beside those that read a merged group were offered to no goal",
+        catalog(table("a", 5000, {"j": 2500, "k": 50}), table("b", 5000, {"i": 5000, "j": 5000, "k": 2000}, key="i")),
+        ["with w as (select a.j from a anti join b on a.k = b.k) "
+            "select y.j from b c join w x on c.i = x.j join w y on c.j = y.j where c.i = c.j"],
+        ({}, {"driver": "iterative"}), [{"cost_model": "c_out"}]),
+    Same("bounds of joins look into leaves that became regions: a plan cost less than it was said to at least",
+        catalog(table("a", 20, {"i": 20, "k": 5}, key="i"), table("b", 5000, {"j": 5, "k": 400}),
+            table("c", 100000, {"j": 40, "k": 5}), table("e", 5000, {"i": 5000, "j": 40}, key="i")),
+        ["select a.i, sum(c.j) from a join b on a.k = b.j join c on b.k = c.j "
+            "where exists (select 1 from e where e.i = c.j and e.j = b.k) group by a.i"], ({}, {"pruning": "none"})),
+    Same("left-deep plans are left-deep however the search goes",
+        catalog(table("a", 10000, {"j": 600, "k": 20, "v": 50}), table("b", 10000, {"j": 20, "k": 100}),
+            table("c", 15000, {"j": 84}), table("d", 100000, {"j": 300})),
+        ["select d.j from a join b on a.k = b.j left join d on a.j = d.j where b.k in (select j from c)"],
+        EXPLORATIONS, [{"enumeration": "left_deep"}]),
+    *(
+        Same("where no left-deep tree is left, rules look into the joins as written, wherever these come", ORDERED, [sql],
+            (*EXPLORATIONS, {"driver": "iterative"}), [{"enumeration": "left_deep", "prepass": False}])
+        for sql in (
+            "select a.k from a join b on a.j = b.k where a.i in (select c.v from c left join d on c.v = d.k where d.j = b.k)",
+            "select b.i from b left join (select a.k from a join c on a.j = c.v) x on b.j = x.k",
+            "select a.i from a full join (select b.j, c.v from b join c on b.k = c.v) x on a.j = x.j and a.k > x.v",
+        )
+    ),
+    Same("a union is grouped by columns in any order, not in that of the column ids alone",
+        catalog(table("t", 20000, {"a": 20000, "b": 50}, key="a", order="a"), table("u", 7, {"a": 7, "b": 7}, key="a")),
+        [f"select distinct {top} from (select {each} from t union all select {each} from u) s"
+            for top in ("a, b", "b, a") for each in ("a, b", "b, a")], bases=[{"cost_model": "c_mm"}, {}]),
+    Same("aliases of a table cost the same: three were estimated as if a fourth, joined to one of them, were there already",
+        catalog(table("a", 1000, {"i": 1000, "j": 1000, "k": 1}), table("c", 1, {"j": 1}), table("d", 30, {"i": 1})),
+        ["select a.k from a join c on a.j = c.j join a b on a.i = b.i join d on b.k = d.i"],
+        ({}, {"enumeration": "partition"}, RULES)),
+    Same("runs of equal columns are counted by either: the order of FROM decided between 1 run and 1,500",
+        catalog(table("t", 1500, {"a": 1500, "c": 1}, order="a")),
+        [f"select row_number() over (partition by x.a order by y.a) from {tables} where y.c = x.a"
+            for tables in ("t x, t y", "t y, t x")], [{}], [{"cost_model": "c_mm"}, {}]),
+    Same("a join that a rule puts beside others is seen: the grouping goes below the anti-join, then the last join", BESIDE,
+        ["select t0.k, t1.j from (select t0.k, count(*) v from e t0 where not exists (select k from b where b.k = t0.k) "
+            "group by t0.k) t0 join d t2 on t0.k = t2.v join c t1 on t1.v = t2.k"],
+        ({}, ALL_JOINS, {"driver": "iterative"}, *EXPLORATIONS[1:], {"enumeration": "partition"}, RULES),
+        BY_COUNT[:1], proves=6, cost=82.0845),
+    Same("a part of a region, whose relation has a semi-join by then, is looked into with the region", WITHIN,
+        ["select t0.k, count(*) from (select distinct t0.k from e t0 join a t1 on t0.k = t1.k where t0.k in (select k from b)) "
+            "t0 join d t2 on t0.k = t2.v join (select k, max(j) j, count(*) v from d group by k) t1 on t1.k = t0.k "
+            "group by t0.k"],
+        ({}, ALL_JOINS, RULES), BY_COUNT[:1], proves=1, cost=11.7295),
+    *(
+        # The join of a and d in order of (k, c) is in order of c then, by a partial sort. That k is constant is said of
+        # no relation by itself: b's column is computed.
+        Same("what a third relation makes constant may come first in an order", OF_CONSTANTS,
+            [f"select a.j from a, d{more}, (select abs(x) x, y from b where x = 7) b where a.j = d.j and a.k = b.x{link} "
+                "order by c, y"],
+            [{"region": "table"}, {"region": "tasks"}])
+        for more, link in (("", ""), (", e", " and d.v = e.v"))
+    ),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "sql",
-    [
-        "select a.j from a where a.j in (select b.j from b join c on b.k = c.j)",
-        "select a.i from a semi join (select b.j from b join c on b.k < c.j) x on a.j = x.j",
-        "select min(a.i) from a semi join (select b.j from b right join c on b.k < c.j) x on a.j = x.j",
-    ],
+    ("case", "base"), [pytest.param(case, base, id=f"{case.claim} {base or ''}") for case in SAME for base in case.bases]
 )
-@pytest.mark.parametrize("more", [{}, {"cost_model": "c_out"}, {"driver": "iterative"}, {"exploration": "interleaved"}])
-def test_groups_below_a_semi_join_go_below_the_inner_join(sql: str, more: dict[str, Any]) -> None:
-    """Which the inner joins of a region of several kinds hid."""
-    found = proven(SMALL_GROUPS, sql, more)
-    assert found == pytest.approx(proven(SMALL_GROUPS, sql, {**more, "disable": ("partition_region",)}), rel=1e-9)
-    if "driver" not in more:
-        assert found == pytest.approx(proven(SMALL_GROUPS, sql, {**more, "enumeration": "rules"}), rel=1e-9)
+def test_the_same_cost_however_it_is_searched(case: Same, base: Options) -> None:
+    found = [Optimizer(case.tables, Settings(**base, **way)).optimize(sql) for sql in case.texts for way in case.ways]
+    assert all(query.search.proven for query in found[: case.proves])
+    assert [query.cost for query in found] == pytest.approx([found[0].cost] * len(found), rel=1e-9)
+    assert case.cost is None or found[0].cost == pytest.approx(case.cost, rel=1e-5)
 
 
-@pytest.mark.parametrize("cost_model", ["c_out", "arrow"])
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "select c.k, count(*) from b join c on b.j = c.k where not exists (select 1 from b d where d.i = c.k) group by c.k",
-        "select d.i, count(*), min(b.i) from a join b on a.k = b.j left join c d on a.j = d.k where a.j = 3 group by d.i",
-        "select distinct d.j from b join c on b.i = c.k join b d on c.j = d.j left join c e on e.k = b.j",
-    ],
+OF_A_REGION = catalog(
+    table("a", 5000, {"i": 2500, "j": 3, "k": 5000}, key="j k"), table("b", 1000, {"i": 1000, "j": 100, "k": 30}, key="i"),
+    table("c", 50, {"i": 50, "j": 20, "k": 30}),
+)  # fmt: skip
+OF_A_CHOICE = catalog(
+    table("a", 1000, {"i": 331, "j": 652}), table("b", 5000, {"i": 5000}, key="i"), table("c", 7, {"j": 2, "k": 2})
 )
-def test_groups_go_below_inner_joins_of_a_region_of_several_kinds(sql: str, cost_model: str) -> None:
-    """They were taken for splits of a join graph, which such a region has none of."""
-    found = proven(WITH_KEYS, sql, {"cost_model": cost_model})
-    assert found <= proven(WITH_KEYS, sql, {"cost_model": cost_model, "enumeration": "rules"}) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("cost_model", ["c_out", "arrow"])
 @pytest.mark.parametrize(
-    ("tables", "sql"),
+    ("tables", "sql", "larger", "smaller"),
     [
-        (
-            STAR_OF_GROUPS,
-            "select c.k, x.m from c join (select a.i, max(a.j) m from b join a on b.i = a.k group by a.i) x on x.i = c.j",
+        *(  # groups go below inner joins of a region of several kinds, which has no splits of a join graph
+            (OF_A_REGION, sql, base, {**base, **RULES})
+            for sql in (
+                "select c.k, count(*) from b join c on b.j = c.k where not exists (from b d where d.i = c.k) group by c.k",
+                "select d.i, count(*), min(b.i) from a join b on a.k = b.j left join c d on a.j = d.k where a.j = 3 group by d.i",
+                "select distinct d.j from b join c on b.i = c.k join b d on c.j = d.j left join c e on e.k = b.j",
+            )
+            for base in BY_COUNT
         ),
-        (GROUPED_TWICE, "select distinct c.k from a semi join b on a.k = b.k join c on a.j = c.k"),
+        *(  # joins that nobody reads go from every tree of a choice
+            (OF_A_CHOICE, f"select a.j from a left join b on b.i = a.j where {condition}", {"decorrelate": "cost"}, {})
+            for condition in ("exists (select 1 from c where c.j = a.i)", "a.i = (select max(c.k) from c where c.j = a.i)")
+        ),
     ],
-    ids=["joins below groups that are joined", "a join that a rule made of a region"],
-)
-@pytest.mark.parametrize("more", [{}, {"exploration": "on_demand"}, {"driver": "iterative"}, {"disable": ("partition_region",)}])
-def test_rules_see_joins_beside_groups(tables: Catalog, sql: str, cost_model: str, more: dict[str, Any]) -> None:
-    """They were hidden, as splits of a join graph into which no rule looked."""
-    found = proven(tables, sql, {"cost_model": cost_model, **more})
-    assert found == pytest.approx(proven(tables, sql, {"cost_model": cost_model, "enumeration": "rules"}), rel=1e-9)
+)  # fmt: skip
+def test_a_larger_space_has_no_dearer_plan(tables: Catalog, sql: str, larger: Options, smaller: Options) -> None:
+    assert proven(tables, sql, larger) <= proven(tables, sql, smaller) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -117,43 +231,6 @@ def test_rules_that_order_joins_group_the_centre_of_a_star(grouped: str, more: s
     assert found == pytest.approx([cost, cost], rel=1e-6)
 
 
-OF_GROUPS = catalog(
-    table("a", 20000, {"i": 7, "j": 10000, "k": 1}), table("b", 100000, {"i": 100, "j": 30, "k": 100000}, key="k"),
-    table("c", 200, {"i": 200, "j": 200, "k": 200}),
-)  # fmt: skip
-OF_SEMI_JOIN = catalog(
-    table("a", 20000, {"j": 1000, "k": 2}), table("b", 300000, {"i": 7, "j": 100, "k": 1000}),
-    table("c", 1000, {"i": 500, "j": 7, "k": 1000}, key="k"),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("more", [{"enumeration": "rules"}, {"disable": ("partition_region",)}])
-@pytest.mark.parametrize(
-    ("tables", "sql", "expand"),
-    [
-        (
-            OF_GROUPS,
-            "select t.k from a t, b u, (select w.j from b v left join c w on v.j = w.j group by w.j) x, a y "
-            "where t.i = u.j and t.i = x.j and t.j = y.k group by t.k",
-            4,
-        ),
-        *(
-            (
-                OF_SEMI_JOIN,
-                "select min(x.k) from c t, (select v.k from b u, a v where u.j < v.k and u.i in (select k from c)) x, a y, b z "
-                "where t.i = x.k and t.k = y.j and t.j = z.k",
-                expand,
-            )
-            for expand in (4, 8)
-        ),
-    ],
-)
-def test_relations_that_may_be_grouped_are_counted_alike(tables: Catalog, sql: str, expand: int, more: dict[str, Any]) -> None:
-    """Rules counted what is below groups, and joins in a leaf of a region counted once: 250 and 12 times the cost was proven."""
-    found = [Optimizer(tables, Settings(expand_joins=expand, **each)).optimize(sql).cost for each in ({}, more)]
-    assert found[0] == pytest.approx(found[1], rel=1e-9)
-
-
 @pytest.mark.parametrize("above", ["semi join c on s.k = c.k", "left join c on s.k = c.k"])
 def test_the_centre_of_a_star_below_a_join_of_another_kind_is_not_called_proven_by_rules(above: str) -> None:
     """Written below the inner joins, the relations that they have between them are a leaf of theirs. So they are not where an
@@ -173,26 +250,6 @@ def test_the_centre_of_a_star_below_a_join_of_another_kind_is_not_called_proven_
     assert costs[0] == pytest.approx(costs[2], rel=1e-9) == pytest.approx(costs[5], rel=1e-9) and costs[0] < costs[1]
 
 
-def test_a_join_that_comes_out_of_a_leaf_changes_places_with_a_semi_join() -> None:
-    sql = """select d.k from (select distinct x.j, x.i from a x anti join b on x.i = b.j) y
-        join a d on y.j = d.k semi join c on c.j = y.j"""
-    found = [proven(DISTINCT_BELOW, sql, {"cost_model": "c_out", **more}) for more in ({}, {"enumeration": "rules"})]
-    assert found[0] == pytest.approx(found[1], rel=1e-9) == pytest.approx(102637.602, rel=1e-6)
-
-
-@pytest.mark.parametrize("cost_model", ["arrow", "c_mm"])
-def test_groups_beside_a_semi_join_are_pulled_up_above_the_inner_join_that_it_is(cost_model: str) -> None:
-    """TPC-H 20: with regrouping closed, a filter was not found below a projection, which costs a little less."""
-    tables = catalog(
-        table("s", 100, {"k": 100}, key="k"), table("p", 8000, {"i": 2000, "j": 100, "k": 1000}, key="i j"),
-        table("l", 9000, {"i": 2000, "j": 100, "k": 50}), table("t", 20, {"i": 20}, key="i"),
-    )  # fmt: skip
-    sql = """select * from s where k in (select p.j from p where p.i in (select i from t)
-        and p.k > (select sum(l.k) from l where l.i = p.i and l.j = p.j))"""
-    found = [proven(tables, sql, {"cost_model": cost_model, **more}) for more in ({}, {"enumeration": "rules"})]
-    assert found[0] == pytest.approx(found[1], rel=1e-9)
-
-
 def test_where_an_aggregate_may_be_pulled_above_some_of_many_joins_nothing_is_proven() -> None:
     """With more than `expand_joins` relations the joins are searched as splits, and rules do not look into these."""
     keyed = [
@@ -208,25 +265,6 @@ def test_where_an_aggregate_may_be_pulled_above_some_of_many_joins_nothing_is_pr
     assert "more than expand_joins=4" in found.search.heuristic and not found.search.proven
     assert all(other.search.proven and other.cost < found.cost / 5 for other in others)
     assert Optimizer(tables, Settings(cost_model="c_mm", disable=("aggregate_pull_join",))).optimize(sql).search.proven
-
-
-@pytest.mark.parametrize(
-    "condition", ["exists (select 1 from c where c.j = a.i)", "a.i = (select max(c.k) from c where c.j = a.i)"]
-)
-def test_joins_that_nobody_reads_go_from_every_tree_of_a_choice(condition: str) -> None:
-    tables = catalog(
-        table("a", 1000, {"i": 331, "j": 652}), table("b", 5000, {"i": 5000}, key="i"), table("c", 7, {"j": 2, "k": 2})
-    )
-    sql = f"select a.j from a left join b on b.i = a.j where {condition}"
-    assert proven(tables, sql, {"decorrelate": "cost"}) <= proven(tables, sql, {}) * (1 + 1e-9)
-
-
-def test_what_a_merge_implements_is_costed() -> None:
-    """Expressions beside those that read a merged group were implemented and never offered to a goal."""
-    sql = """with w as (select a.j from a anti join b on a.k = b.k)
-        select y.j from b c join w x on c.i = x.j join w y on c.j = y.j where c.i = c.j"""
-    found = [proven(MERGED, sql, {"cost_model": "c_out", "driver": driver}) for driver in ("top_down", "iterative")]
-    assert found[0] == pytest.approx(found[1], rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -251,19 +289,6 @@ def test_a_choice_costs_what_its_best_tree_does(tables: Catalog, sql: str, setti
     """There was a projection above each of its trees, then above those that are inner joins or have more columns."""
     found = proven(tables, sql, {setting: "cost"})
     assert found == pytest.approx(min(proven(tables, sql, {setting: other}) for other in others), rel=1e-9)
-
-
-def test_bounds_of_joins_look_into_leaves_that_became_regions() -> None:
-    """Rules joined the leaves of a region after it was noted as joins of these: a plan cost less than it was said to at least."""
-    tables = catalog(
-        table("a", 20, {"i": 20, "k": 5}, key="i"),
-        table("b", 5000, {"j": 5, "k": 400}),
-        table("c", 100000, {"j": 40, "k": 5}),
-        table("e", 5000, {"i": 5000, "j": 40}, key="i"),
-    )
-    sql = """select a.i, sum(c.j) from a join b on a.k = b.j join c on b.k = c.j
-        where exists (select 1 from e where e.i = c.j and e.j = b.k) group by a.i"""
-    assert proven(tables, sql, {}) == pytest.approx(proven(tables, sql, {"pruning": "none"}), rel=1e-9)
 
 
 @pytest.mark.parametrize("cost_model", ["arrow", "spark", "c_out"])
@@ -330,12 +355,6 @@ def test_a_cte_that_is_read_twice_leaves_its_joins_a_region() -> None:
     assert query.memo.merges and query.search.proven and "expand" not in query.search.regions
 
 
-ORDERED = catalog(
-    table("a", 3000, {"i": 3000, "j": 60, "k": 1300}), table("b", 4000, {"i": 400, "k": 60, "j": 3}),
-    table("c", 40, {"j": 40, "v": 14}, key="j"), table("d", 4000, {"j": 36, "k": 7}),
-)  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("sql", "order"),
     [
@@ -356,44 +375,6 @@ def test_a_join_order_is_heeded_however_the_search_goes(sql: str, order: str) ->
     assert max(found) == pytest.approx(min(found), rel=1e-9)
 
 
-def test_left_deep_plans_are_left_deep_however_the_search_goes() -> None:
-    tables = catalog(
-        table("a", 10000, {"j": 600, "k": 20, "v": 50}), table("b", 10000, {"j": 20, "k": 100}), table("c", 15000, {"j": 84}),
-        table("d", 100000, {"j": 300}),
-    )  # fmt: skip
-    sql = "select d.j from a join b on a.k = b.j left join d on a.j = d.j where b.k in (select j from c)"
-    costs = [proven(tables, sql, {"enumeration": "left_deep", "exploration": e}) for e in ("all", "on_demand", "interleaved")]
-    assert max(costs) == pytest.approx(min(costs), rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "select a.k from a join b on a.j = b.k where a.i in (select c.v from c left join d on c.v = d.k where d.j = b.k)",
-        "select b.i from b left join (select a.k from a join c on a.j = c.v) x on b.j = x.k",
-        "select a.i from a full join (select b.j, c.v from b join c on b.k = c.v) x on a.j = x.j and a.k > x.v",
-    ],
-)
-def test_where_no_left_deep_tree_is_left_the_space_is_the_same_however_it_is_searched(sql: str) -> None:
-    """The joins as written were taken at the end, and rules looked into them only where they came first."""
-    ways = [{}, {"exploration": "interleaved"}, {"exploration": "on_demand"}, {"driver": "iterative"}]
-    found = {proven(ORDERED, sql, {"enumeration": "left_deep", "prepass": False, **way}) for way in ways}
-    assert max(found) == pytest.approx(min(found), rel=1e-9)
-
-
-@pytest.mark.parametrize("cost_model", ["c_mm", "arrow"])
-def test_a_union_is_grouped_by_columns_in_any_order(cost_model: str) -> None:
-    """Its inputs were asked for the order of column ids alone, so the order of the select list decided."""
-    tables = catalog(table("t", 20000, {"a": 20000, "b": 50}, key="a", order="a"), table("u", 7, {"a": 7, "b": 7}, key="a"))
-    costs = {
-        proven(tables, f"select distinct {top} from (select {each} from t union all select {each} from u) s", settings)
-        for settings in ({"cost_model": cost_model}, {"cost_model": cost_model, "enumeration": "rules"})
-        for top in ("a, b", "b, a")
-        for each in ("a, b", "b, a")
-    }
-    assert max(costs) == pytest.approx(min(costs), rel=1e-9)
-
-
 def test_regions_of_several_kinds_offer_the_keys_of_their_joins() -> None:
     """As joins do: the union above merges by them. 38,436 was called proven."""
     tables = catalog(
@@ -407,12 +388,3 @@ def test_regions_of_several_kinds_offer_the_keys_of_their_joins() -> None:
     sql = f"select distinct c2, c0 from (select e as c0, a, e as c2 from w union all {branch}) s"
     by_rules = proven(tables, sql, {"cost_model": "c_mm", "enumeration": "rules"})
     assert proven(tables, sql, {"cost_model": "c_mm"}) == pytest.approx(by_rules, rel=1e-9)
-
-
-@pytest.mark.parametrize("cost_model", ["c_mm", "arrow"])
-def test_runs_of_equal_columns_are_counted_by_either(cost_model: str) -> None:
-    """The lowest column's distinct values were taken, so the order of FROM decided between 1 run and 1,500."""
-    tables = catalog(table("t", 1500, {"a": 1500, "c": 1}, order="a"))
-    sql = "select row_number() over (partition by x.a order by y.a) from {} where y.c = x.a"
-    costs = [proven(tables, sql.format(text), {"cost_model": cost_model}) for text in ("t x, t y", "t y, t x")]
-    assert costs[0] == pytest.approx(costs[1], rel=1e-9)

@@ -134,23 +134,6 @@ def test_grouping_by_what_follows_a_stored_order_needs_no_sort() -> None:
     assert sorts(planned("select month(d) as m, count(*) from days group by m", *NO_HASHING)) == ["sort m"]
 
 
-@pytest.mark.parametrize("also", ["", ", e"])
-def test_what_joins_make_constant_may_come_first_in_an_order(also: str) -> None:
-    """The join of a and d in order of (k, c) is in order of c once a third relation makes k constant, at the cost of a partial
-    sort. That it is constant is said of no relation by itself: b's column is computed."""
-    tables = catalog(
-        table("a", 2856, {"k": 324, "j": 2214}, order="k"),
-        table("b", 37917, {"x": 83, "y": 976}),
-        table("d", 1556, {"j": 855, "c": 98, "v": 4}),
-        table("e", 200, {"v": 4}),
-    )
-    joined = f"a, d{also}, (select abs(x) as x, y from b where x = 7) b where a.j = d.j and a.k = b.x"
-    sql = f"select a.j from {joined}{' and d.v = e.v' if also else ''} order by c, y"
-    found = [Optimizer(tables, Settings(region=region)).optimize(sql) for region in ("table", "tasks")]
-    assert all(query.search.proven for query in found)
-    assert found[0].cost == pytest.approx(found[1].cost, rel=1e-9)
-
-
 def test_a_streaming_aggregate_asks_for_a_set() -> None:
     query = planned("select x, y, count(*) from f group by y, x", "aggregate_to_hash_aggregate")
     (aggregate,) = named(query, "streaming_aggregate")

@@ -39,6 +39,83 @@ def determines(props: LogicalProps, *columns: int) -> set[int]:
     return {c for c in range(12) if closed >> c & 1}
 
 
+INNER = joined(JoinKind.INNER, equal(1, 5))
+BELOW_5 = [compare("<", ref(c), Literal(5, I64)) for c in range(7)]
+SEVENS = Filter((compare("=", ref(6), Literal(7, I64)),)).derive_props([scan(4)])
+X, ONE = ref(1, F64), Literal(1.0, F64)
+ZEROS = Filter((compare("=", X, Literal(0.0, F64)),)).derive_props([scan(0, key=False)])
+BY_ZERO = Project((ProjectItem(1, X), ProjectItem(8, Call("/", (ONE, X), F64)), ProjectItem(9, Call("+", (ONE, X), F64))))
+SUM = Call("+", (ref(1), ref(2)), I64)
+DETERMINED: dict[str, list[tuple[LogicalProps, dict[tuple[int, ...], set[int]]]]] = {
+    "dependencies chain through equalities": [
+        (joined(JoinKind.INNER, equal(1, 4)), {(1,): {1, 4, 5, 6}, (0,): {0, 1, 2, 4, 5, 6}}),
+    ],
+    # 1 decides whether there is a match, and then equals 5, which is NULL for all left rows without a match
+    "a left join keeps the left side": [
+        (joined(JoinKind.LEFT, equal(1, 5), right=right), {(0,): {0, 1, 2, 5}, (1,): {1, 5}, (5,): {5}})
+        for right in (scan(4), scan(4, not_null=1 << 4))
+    ],
+    "a key that is NULL itself looks like a row that a left join extended": [
+        (joined(JoinKind.LEFT, equal(1, 5), right=scan(4, not_null=1 << 4)), {(4,): {4, 5, 6}}),
+        (joined(JoinKind.LEFT, equal(1, 5)), {(4,): {4}}),
+        (joined(JoinKind.LEFT, equal(1, 4)), {(4,): {4, 5, 6}, (1,): {1, 4, 5, 6}}),  # no match has NULL
+    ],
+    "a condition on other left columns decides about matches too": [
+        (joined(JoinKind.LEFT, equal(1, 5), BELOW_5[2]), {(1,): {1}}),
+        (joined(JoinKind.LEFT, equal(1, 5), BELOW_5[6]), {(1,): {1, 5}}),
+    ],
+    "constants of an extended side follow what is never NULL there": [
+        (joined(JoinKind.LEFT, equal(1, 5), right=SEVENS), {(): set(), (5,): {5, 6}}),
+    ],
+    "the left side of a right or full join is that of its rows where its key is never NULL": [
+        (joined(kind, equal(1, 5), left=scan(0, not_null=not_null)), {(0,): {0, 1, 2} if not_null else {0}})
+        for kind in (JoinKind.RIGHT, JoinKind.FULL) for not_null in (0, 1)
+    ],
+    # key 0 may be NULL in one unmatched left row, and is NULL in every unmatched right row
+    "a full join keeps rows that the condition says nothing of": [(joined(JoinKind.FULL, equal(0, 4)), {(0,): {0}})],
+    "semi and anti joins keep the left side": [
+        (joined(kind, equal(1, 5)), {(0,): {0, 1, 2}}) for kind in (JoinKind.SEMI, JoinKind.ANTI)
+    ],
+    "computed columns are determined by what they read": [
+        (
+            Project((*(ProjectItem(c, ref(c)) for c in (1, 2)), ProjectItem(8, SUM), ProjectItem(9, SUM))).derive_props(
+                [scan(0, key=False)]
+            ),
+            {(1, 2): {1, 2, 8, 9}, (1,): {1}, (8,): {8, 9}},  # the same value twice
+        ),
+        (
+            Project((ProjectItem(1, ref(1)), ProjectItem(8, Call("random", (), F64)))).derive_props([scan(0)]),
+            {(): set(), (1,): {1}},
+        ),
+    ],
+    # 0.0 and -0.0 are equal, 1 / 0.0 and 1 / -0.0 are not; nor is the quotient constant where x = 0.0
+    "what tells zeros apart is not determined": [
+        (BY_ZERO.derive_props([scan(0, key=False)]), {(1,): {1, 9}}),
+        (BY_ZERO.derive_props([ZEROS]), {(): {1, 9}}),
+        (Project((ProjectItem(1, X), ProjectItem(8, Cast(X, STR, False)))).derive_props([ZEROS]), {(): {1}}),
+    ],
+    "an equality with a computed value is a dependency": [
+        (
+            Filter((compare("=", ref(1), Call("+", (ref(2), Literal(1, I64)), I64)),)).derive_props([scan(0, key=False)]),
+            {(2,): {1, 2}, (1,): {1}},
+        ),
+    ],
+    "rows of a difference are rows of the first input, those of a union are not": [
+        (SetOp(kind, all, (8, 9, 10), ((0, 2, 6), (4, 5, 6))).derive_props([INNER, scan(4)]), {(8,): found})
+        for kind, all, found in (
+            (SetOpKind.EXCEPT, True, {8, 9}), (SetOpKind.INTERSECT, False, {8, 9}), (SetOpKind.UNION, True, {8}),
+        )
+    ],
+    "a limit keeps what its input has": [(Limit((), 0, 5).derive_props([INNER]), {(0,): {0, 1, 2, 5}})],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("claim", DETERMINED)
+def test_what_columns_determine(claim: str) -> None:
+    for props, expected in DETERMINED[claim]:
+        assert {asked: determines(props, *asked) for asked in expected} == expected
+
+
 def test_a_key_still_determines_its_row_when_rows_repeat() -> None:
     props = joined(JoinKind.INNER, equal(1, 5))
     assert not props.unique_on(1)
@@ -46,25 +123,6 @@ def test_a_key_still_determines_its_row_when_rows_repeat() -> None:
     assert determines(props, 4) >= {4, 5, 6, 1}
     assert determines(props, 2) == {2}
     assert props.unique_on(column_set((0, 4)))
-
-
-def test_dependencies_chain_through_equalities() -> None:
-    props = joined(JoinKind.INNER, equal(1, 4))
-    assert determines(props, 1) == {1, 4, 5, 6}
-    assert determines(props, 0) == {0, 1, 2, 4, 5, 6}
-
-
-def test_a_left_join_keeps_the_left_side_and_what_tells_extended_rows_apart() -> None:
-    nullable, never = joined(JoinKind.LEFT, equal(1, 5)), joined(JoinKind.LEFT, equal(1, 5), right=scan(4, not_null=1 << 4))
-    for props in (nullable, never):
-        assert determines(props, 0) == {0, 1, 2, 5}  # 1 decides whether there is a match, and then equals 5
-        assert determines(props, 1) == {1, 5}
-        assert determines(props, 5) == {5}  # NULL for all left rows without a match
-    assert determines(never, 4) == {4, 5, 6}
-    assert determines(nullable, 4) == {4}  # a key that is NULL itself looks like an extended row
-    by_key = joined(JoinKind.LEFT, equal(1, 4))
-    assert determines(by_key, 4) == {4, 5, 6}  # the condition keeps it from being NULL in a match
-    assert determines(by_key, 1) == {1, 4, 5, 6}
 
 
 def test_left_joins_in_either_order_leave_the_same_dependencies() -> None:
@@ -77,31 +135,6 @@ def test_left_joins_in_either_order_leave_the_same_dependencies() -> None:
         if column not in (3, 7):
             assert determines(left, column) == determines(right, column)
     assert determines(left, 5) == {5, 9}
-
-
-def test_a_condition_on_other_left_columns_decides_about_matches_too() -> None:
-    more = compare("<", ref(2), Literal(5, I64))
-    assert determines(joined(JoinKind.LEFT, equal(1, 5), more), 1) == {1}
-    right_only = compare("<", ref(6), Literal(5, I64))
-    assert determines(joined(JoinKind.LEFT, equal(1, 5), right_only), 1) == {1, 5}
-
-
-def test_constants_of_an_extended_side_follow_what_is_never_null_there() -> None:
-    fixed = Filter((compare("=", ref(6), Literal(7, I64)),)).derive_props([scan(4)])
-    props = joined(JoinKind.LEFT, equal(1, 5), right=fixed)
-    assert 6 not in determines(props)
-    assert determines(props, 5) == {5, 6}
-
-
-@pytest.mark.parametrize("kind", [JoinKind.RIGHT, JoinKind.FULL])
-def test_the_left_side_of_a_right_or_full_join(kind: JoinKind) -> None:
-    assert determines(joined(kind, equal(1, 5)), 0) == {0}
-    assert determines(joined(kind, equal(1, 5), left=scan(0, not_null=1)), 0) == {0, 1, 2}
-
-
-def test_a_full_join_keeps_rows_that_the_condition_says_nothing_of() -> None:
-    """Key 0 may be NULL in one unmatched left row, and is NULL in every unmatched right row."""
-    assert determines(joined(JoinKind.FULL, equal(0, 4)), 0) == {0}
 
 
 def test_a_semi_join_keeps_what_holds_of_the_pairs_that_match() -> None:
@@ -129,40 +162,6 @@ def test_columns_that_equal_one_literal_are_equal() -> None:
         assert Filter(tests).derive_props([scan(0)]).equivalences == classes
 
 
-def test_semi_and_anti_joins_keep_the_left_side() -> None:
-    for kind in (JoinKind.SEMI, JoinKind.ANTI):
-        assert determines(joined(kind, equal(1, 5)), 0) == {0, 1, 2}
-
-
-def test_computed_columns_are_determined_by_what_they_read() -> None:
-    value = Call("+", (ref(1), ref(2)), I64)
-    items = (ProjectItem(1, ref(1)), ProjectItem(2, ref(2)), ProjectItem(8, value), ProjectItem(9, value))
-    props = Project(items).derive_props([scan(0, key=False)])
-    assert determines(props, 1, 2) == {1, 2, 8, 9}
-    assert determines(props, 1) == {1}
-    assert determines(props, 8) == {8, 9}  # the same value twice
-    volatile = Project((ProjectItem(1, ref(1)), ProjectItem(8, Call("random", (), F64)))).derive_props([scan(0)])
-    assert determines(volatile) == set()
-    assert determines(volatile, 1) == {1}
-
-
-def test_what_tells_zeros_apart_is_not_determined() -> None:
-    """0.0 and -0.0 are equal, 1 / 0.0 and 1 / -0.0 are not; nor is the quotient constant where x = 0.0."""
-    x, one = ref(1, F64), Literal(1.0, F64)
-    items = (ProjectItem(1, x), ProjectItem(8, Call("/", (one, x), F64)), ProjectItem(9, Call("+", (one, x), F64)))
-    assert determines(Project(items).derive_props([scan(0, key=False)]), 1) == {1, 9}
-    zero = Filter((compare("=", x, Literal(0.0, F64)),)).derive_props([scan(0, key=False)])
-    assert determines(Project(items).derive_props([zero])) == {1, 9}
-    text = Project((ProjectItem(1, x), ProjectItem(8, Cast(x, STR, False)))).derive_props([zero])
-    assert determines(text) == {1}
-
-
-def test_an_equality_with_a_computed_value_is_a_dependency() -> None:
-    props = Filter((compare("=", ref(1), Call("+", (ref(2), Literal(1, I64)), I64)),)).derive_props([scan(0, key=False)])
-    assert determines(props, 2) == {1, 2}
-    assert determines(props, 1) == {1}
-
-
 def test_a_dependency_outlives_the_columns_between() -> None:
     """0 determines 1, 1 equals 4, 4 determines 6: without 1 and 4, 0 still determines 6."""
     below = joined(JoinKind.INNER, equal(1, 4), left=joined(JoinKind.INNER, equal(2, 9), right=scan(8, key=False)))
@@ -179,19 +178,6 @@ def test_grouping_keys_determine_the_aggregates_and_one_another() -> None:
     assert determines(props, 0) == {0, 2}
     assert determines(props, 0, 6) == {0, 2, 6, 8}
     assert not props.unique_on(column_set((2, 6)))
-
-
-def test_rows_of_a_difference_are_rows_of_the_first_input() -> None:
-    first = joined(JoinKind.INNER, equal(1, 5))
-    for kind, all in ((SetOpKind.EXCEPT, True), (SetOpKind.INTERSECT, False)):
-        props = SetOp(kind, all, (8, 9, 10), ((0, 2, 6), (4, 5, 6))).derive_props([first, scan(4)])
-        assert determines(props, 8) == {8, 9}
-    union = SetOp(SetOpKind.UNION, True, (8, 9, 10), ((0, 2, 6), (4, 5, 6))).derive_props([first, scan(4)])
-    assert determines(union, 8) == {8}
-
-
-def test_a_limit_keeps_what_its_input_has() -> None:
-    assert determines(Limit((), 0, 5).derive_props([joined(JoinKind.INNER, equal(1, 5))]), 0) == {0, 1, 2, 5}
 
 
 def test_a_reduced_set_is_the_same_whatever_it_was_reduced_from() -> None:

@@ -55,4 +55,6 @@ def test_equal_values_of_other_kinds_are_other_literals() -> None:
     double, whole = pa.float64(), pa.int64()
     assert Literal(0.0, double) is not Literal(-0.0, double)
     assert Literal(1, whole) is not Literal(True, whole)
+    of_types = [Literal(2, whole), Literal(2.0, double), Literal(2, pa.int32())]
+    assert len(set(map(id, of_types))) == 3
     assert Literal(Decimal("1.0"), pa.decimal128(3, 1)) is not Literal(Decimal("1.00"), pa.decimal128(3, 2))

@@ -41,24 +41,16 @@ KEYS = (
 
 
 @pytest.mark.parametrize(("join", "output", "left", "right"), KEYS, ids=["equal keys", "constant key"])
-def test_an_order_goes_on_after_keys_that_the_output_determines(
+def test_an_order_and_a_grouping_go_on_after_keys_that_the_output_determines(
     join: MergeJoin, output: LogicalProps, left: tuple[int, ...], right: tuple[int, ...]
 ) -> None:
     """The merge needs all keys of its inputs; in the output the first one determines the other, so `k, id` is an order of it."""
     longer = order(*left, ID)
-    ways = join.pass_through(order(K, ID), output, (LEFT, RIGHT))
-    assert ((longer, order(*right)), longer) in [(way.inputs, way.delivered) for way in ways]
-    offered = join.derive(order(K, ID), 0, output, (LEFT, RIGHT))
-    assert ((longer, order(*right)), longer) in [(way.inputs, way.delivered) for way in offered]
-
-
-@pytest.mark.parametrize(("join", "output", "left", "right"), KEYS, ids=["equal keys", "constant key"])
-def test_a_grouping_takes_in_keys_that_the_output_determines(
-    join: MergeJoin, output: LogicalProps, left: tuple[int, ...], right: tuple[int, ...]
-) -> None:
-    longer = order(*left, ID)
-    ways = join.pass_through(grouped(1 << K | 1 << ID), output, (LEFT, RIGHT))
-    assert ((longer, order(*right)), longer) in [(way.inputs, way.delivered) for way in ways]
+    for ways in (
+        join.pass_through(order(K, ID), output, (LEFT, RIGHT)), join.derive(order(K, ID), 0, output, (LEFT, RIGHT)),
+        join.pass_through(grouped(1 << K | 1 << ID), output, (LEFT, RIGHT)),
+    ):  # fmt: skip
+        assert ((longer, order(*right)), longer) in [(way.inputs, way.delivered) for way in ways]
 
 
 def test_an_order_stops_at_a_key_that_nothing_determines() -> None:

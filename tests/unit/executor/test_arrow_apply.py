@@ -34,7 +34,7 @@ from executor.arrow.context import Tuning
 from executor.arrow.counters import Counters
 from executor.arrow.run import execute
 from optimizer.algebra import AggregateItem, Filter, JoinKind, LogicalOperator, ProjectItem, Scan, SetOp, SetOpKind, column_ids
-from optimizer.algebra.logical_joins import Apply, MarkJoin
+from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.physical import (
     FilterRows,
     HashAggregate,
@@ -49,11 +49,10 @@ from optimizer.algebra.physical import (
     RangeLookup,
     Sort,
     TableScan,
-    UnionAll,
 )
 from optimizer.algebra.physical.apply import LookupKey, RangeBound
 from optimizer.algebra.plan import PlanNode, prune_columns
-from optimizer.algebra.predicates import conjunction, predicate_scalar
+from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Cast, OuterRef, Predicate, Scalar
 from optimizer.algebra.traits import ANY, Alternative, SortKey, TraitSet, group_order
 from optimizer.algebra.trees import Tree, postorder
@@ -469,39 +468,6 @@ def test_nested_applies_keep_inner_rows_for_all_and_for_each_outer_run(tmp_path:
         scan = next(n for n in plan.walk() if n.op is third.op)
         each = next(n for n in plan.walk() if n.op is of_outer.op)
         assert counters[scan.id].rows == 12 and counters[each.id].rows == 9 * 4
-
-
-def test_an_apply_under_a_union_of_both_branches(tmp_path: Path) -> None:
-    q = Correlated(tmp_path, [(i % 4, i) for i in range(8)], [(i % 5, i) for i in range(10)])
-    out = q.plans.new(I64)
-    first = q.filter(equal(q.key, q.k))
-    q.right = node(q.right.op, columns=0b1100)
-    branches = [first, q.filter(equal(q.value, q.n))]
-    union = node(UnionAll((out,), ((3,), (3,))), *branches, columns=1 << out)
-    rows = q.plans.run(q.apply(union))
-    assert bag(rows) == bag(
-        [(i % 4, i, j) for i in range(8) for j in range(10) if j % 5 == i % 4] + [(i % 4, i, i) for i in range(8)]
-    )
-
-
-def test_marks_of_an_apply_are_three_valued(tmp_path: Path) -> None:
-    query = Query(tmp_path, random.Random(2))
-    left, right = query.scan([I64, I64], 25), query.scan([I64, I64], 12)
-    x, y = query.refs(left, I64)
-    a, b = query.refs(right, I64)
-    mark = query.plans.new(BOOL)
-    inner = Tree(Filter((less(OuterRef(y.columns.bit_length() - 1, I64), b),)), (right,))
-    predicates: list[Predicate] = [(), (equal(x, a),), (equal(x, a), less(y, b)), (Call("<>", (x, a), BOOL),), (same(x, a),)]
-    seen = set()
-    for predicate in predicates:
-        tree = Tree(Apply(JoinKind.MARK, predicate, mark), (left, inner))
-        want = naive(tree, query.plans.columns, query.tables)
-        seen |= {row[mark] for row in want}
-        for _ in range(4):
-            assert bag(query.plans.run(query.plan(tree))) == bag(values(want, tree.columns)), predicate
-    assert seen == {True, False, None}
-    whole = MarkJoin(predicates[2], mark)
-    assert predicate_scalar(whole.predicate).columns  # the same conjunction, whichever operator tests it
 
 
 def test_deep_nesting_of_applies(plans: Plans) -> None:

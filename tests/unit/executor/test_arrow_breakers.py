@@ -29,7 +29,7 @@ from hand_made_plans import (
 )
 
 from executor.arrow.context import Tuning
-from optimizer.algebra import AggregateCall, AggregateItem, Call, Cast, Scalar, SetOpKind, SortKey, column_set
+from optimizer.algebra import AggregateCall, AggregateItem, Cast, Scalar, SetOpKind, SortKey, column_set
 from optimizer.algebra.evaluate_order import group_key
 from optimizer.algebra.physical import ConstantRows, HashAggregate, HashSetOp, LimitRows, Sort, StreamingAggregate, TopK, UnionAll
 from optimizer.errors import ExecutionError
@@ -230,14 +230,3 @@ def test_union_all_and_limit(plans: Plans) -> None:
         for offset, count in ((0, 3), (4, 0), (18, 20), (50, 10), (60, None), (7, None)):
             limit = node(LimitRows((), offset, count), union, columns=1 << out[1])
             assert plans.run(limit, tuning) == [(r[1],) for r in rows[offset:][:count]], (offset, count)
-
-
-def test_constant_rows(plans: Plans) -> None:
-    a, b = plans.new(I64), plans.new(STR)
-    rows = tuple(
-        (Call("+", (literal(i, I64), literal(1, I64)), I64), literal(None if i == 1 else f"r{i}", STR)) for i in range(3)
-    )
-    plan = node(ConstantRows((a, b), (I64, STR), rows), columns=column_set((a, b)))
-    assert plans.run(plan) == [(1, "r0"), (2, None), (3, "r2")]
-    assert plans.run(node(plan.op, columns=1 << b)) == [("r0",), (None,), ("r2",)]
-    assert plans.run(node(ConstantRows((a,), (I64,), ()), columns=1 << a)) == []

@@ -27,7 +27,6 @@ from hand_made_plans import (
     hashed,
     less,
     listed,
-    literal,
     node,
     random_rows,
     same,
@@ -187,24 +186,6 @@ def test_deep_chains_of_joins_do_not_block(plans: Plans, build_left: bool) -> No
     assert len(plans.run(plan, Tuning(batch=7, inline=0, workers=2))) == 20
 
 
-def test_merge_join_of_keys_without_nulls_over_many_windows(tmp_path: Path) -> None:
-    rng = random.Random(9)
-    for kind in PLAIN_JOINS:
-        plans = Plans(tmp_path)
-        left = plans.table([I64, I64], [(k, i) for i, k in enumerate(sorted(rng.randrange(40) for _ in range(200)))])
-        right = plans.table([I64, I64], [(k, i) for i, k in enumerate(sorted(rng.randrange(60) for _ in range(150)))])
-        plan = node(
-            MergeJoin(kind, ((plans.ref(0), plans.ref(2)),), ()),
-            left,
-            right,
-            columns=left.columns if kind.left_only else 0b1111,
-            needs=((SortKey(0),), (SortKey(2),)),
-        )
-        want = by_loops(kind, (equal(plans.ref(0), plans.ref(2)),), plans.rows(left), plans.rows(right), [0, 1], [2, 3])
-        for tuning in TUNINGS:
-            assert bag(plans.run(plan, tuning)) == bag(values(want, plan.columns)), kind
-
-
 def test_many_matches_come_in_bounded_batches(plans: Plans) -> None:
     left, right = (plans.table([I64], [(1,)] * 200, row_group=200) for _ in range(2))
     plan = node(HashJoin(JoinKind.INNER, ((plans.ref(0), plans.ref(1)),), ()), left, right, columns=0b11)
@@ -276,23 +257,6 @@ def test_mark_joins(tmp_path: Path, types: tuple[pa.DataType, ...]) -> None:
                     assert listed(got) == listed(values(want, columns)), (sizes, predicate, op.name)
 
 
-def test_mark_joins_without_keys(tmp_path: Path) -> None:
-    rng = random.Random(8)
-    seen = set()
-    for sizes in SIZES:
-        case = TwoTables(tmp_path, rng, (I64,), sizes)
-        a, b = case.pairs[0]
-        null = literal(None, BOOL)
-        for predicate in ((), (case.extra,), (case.extra, Call("<>", (a, b), BOOL)), (null,), (literal(False, BOOL), null)):
-            want = wanted(JoinKind.MARK, case, predicate)
-            columns = case.left.columns | 1 << case.mark
-            plan = case.plan(NestedLoopJoin(JoinKind.MARK, predicate, case.mark), columns)
-            seen |= {row[case.mark] for row in want}
-            for tuning in TUNINGS:
-                assert listed(case.plans.run(plan, tuning)) == listed(values(want, columns)), (sizes, predicate)
-    assert seen == {True, False, None}
-
-
 def test_marks_where_a_condition_beside_the_keys_raises_only_for_rows_that_reach_it(plans: Plans) -> None:
     left = plans.table([I64, STR], [(1, "5"), (2, "x"), (None, "7")])
     right = plans.table([I64, I64], [(1, 5), (1, None), (3, 7)])
@@ -330,18 +294,6 @@ def test_single_joins(tmp_path: Path, types: tuple[pa.DataType, ...]) -> None:
     assert raised
 
 
-def test_a_single_join_without_a_predicate(tmp_path: Path) -> None:
-    for count, ok in ((0, True), (1, True), (2, False)):
-        plans = Plans(tmp_path)
-        left, right = plans.table([I64], [(1,), (2,)]), plans.table([I64], [(i,) for i in range(count)])
-        plan = node(NestedLoopJoin(JoinKind.SINGLE, ()), left, right, columns=0b11)
-        if ok:
-            assert plans.run(plan) == [(i, 0 if count else None) for i in (1, 2)]
-        else:
-            with pytest.raises(ExecutionError, match="More than one row"):
-                plans.run(plan)
-
-
 def test_a_mark_that_reads_no_inner_row_is_asked_of_one(plans: Plans, monkeypatch: pytest.MonkeyPatch) -> None:
     """`x in (select null from t)`: each row met all of them."""
     left, right = (plans.table([I64], [(i,) for i in range(60)]) for _ in range(2))
@@ -355,13 +307,6 @@ def test_a_mark_that_reads_no_inner_row_is_asked_of_one(plans: Plans, monkeypatc
     monkeypatch.setattr("executor.arrow.marks.paired", counted)
     plan = node(NestedLoopJoin(JoinKind.MARK, (Literal(None, BOOL),), mark), left, right, columns=1 << mark)
     assert plans.run(plan) == [(None,)] * 60 and pairs == 60
-
-
-def test_single_joins_raise_when_matches_lie_in_different_portions_of_pairs(plans: Plans) -> None:
-    left, right = plans.table([I64], [(5,)]), plans.table([I64], [(i,) for i in range(30)])
-    match = Call("or", (equal(plans.ref(1), literal(3, I64)), equal(plans.ref(1), literal(27, I64))), BOOL)
-    with pytest.raises(ExecutionError, match="More than one row"):
-        plans.run(node(NestedLoopJoin(JoinKind.SINGLE, (match,)), left, right, columns=0b11))
 
 
 def test_null_safe_keys_of_an_index() -> None:

@@ -50,7 +50,7 @@ from optimizer.algebra.physical import (
     TableScan,
 )
 from optimizer.algebra.plan import PlanNode, prune_columns
-from optimizer.algebra.scalars import BOOL, FALSE, AggregateCall, Call, Cast, InList, Scalar
+from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Cast, InList, Scalar
 from optimizer.errors import ExecutionError
 
 TYPES = [I64, F64, STR, DEC, DATE, pa.bool_(), I32]
@@ -124,24 +124,6 @@ def test_scan_pushes_what_the_files_can_filter(plans: Plans) -> None:
     scan = Scan("t", "t", tuple(ScanColumn(id, f"x{i}") for i, id in enumerate(ids)), predicate=predicate)
     pushed, local = scan_module._split(scan, plans.sources["t"], {})
     assert len(pushed) == 2 and local == (predicate[1],)  # NaN is above 1.0
-
-
-def test_filter_and_project(plans: Plans) -> None:
-    table = plans.table([I64, I64], random_rows(random.Random(2), [I64, I64], 50))
-    a, b = plans.ref(0), plans.ref(1)
-    predicate = (less(a, b),)
-    kept = node(FilterRows(predicate), table, columns=0b11)
-    total, copy, text = plans.new(I64), plans.new(I64), plans.new(STR)
-    items = (
-        ProjectItem(0, a), ProjectItem(total, Call("+", (a, b), I64)), ProjectItem(copy, b), ProjectItem(text, literal("k", STR)),
-    )  # fmt: skip
-    plan = node(ProjectRows(items), kept, columns=column_set((0, total, copy, text)))
-    want = [(r[0], r[0] + r[1], r[1], "k") for r in plans.rows(table) if holds(predicate, r)]
-    for tuning in TUNINGS:
-        assert plans.run(plan, tuning) == want
-    assert plans.run(node(FilterRows((FALSE,)), table, columns=0b11)) == []
-    narrow = node(ProjectRows(items), kept, columns=1 << text)
-    assert plans.run(narrow) == [("k",)] * len(want)
 
 
 def test_limit_stops_its_input(plans: Plans) -> None:

@@ -37,9 +37,7 @@ from optimizer.algebra.physical import (
 )
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, WindowCall
-from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError
-from tests.conftest import duckdb_over
 
 NAN = float("nan")
 WIDE = pa.decimal128(30, 2)
@@ -182,8 +180,7 @@ def test_the_same_rows_with_and_without(type: pa.DataType, tmp_path: Path) -> No
     """Joins of every kind over up to three operators of every form."""
     rng = random.Random(f"filters {type}")
     for number in range(CASES[type]):
-        (tmp_path / str(number)).mkdir()
-        q = Query(Plans(tmp_path / str(number)), rng, type)
+        q = Query(Plans(tmp_path), rng, type)
         probe = q.scan()
         forms = [rng.choice(FORMS) for _ in range(rng.randrange(1, 4))]
         for form in forms:
@@ -206,8 +203,7 @@ def test_the_same_rows_where_a_small_probe_side_is_read_ahead(kind: JoinKind, tm
     rng = random.Random(f"ahead {kind}")
     removed = {True: 0, False: 0}
     for number in range(30):
-        (tmp_path / str(number)).mkdir()
-        q = Query(Plans(tmp_path / str(number)), rng, rng.choice((I64, STR)))
+        q = Query(Plans(tmp_path), rng, rng.choice((I64, STR)))
         built = scan = q.scan()
         for form in [rng.choice(FORMS) for _ in range(rng.randrange(2))]:
             built = _over(q, built, form)
@@ -232,8 +228,7 @@ def test_scans_of_several_build_sides_are_begun_together_and_read_once(tmp_path:
     begin = RuntimeFilters.begun
     monkeypatch.setattr(RuntimeFilters, "begun", lambda self, scan, rows: (begun.append(scan.id), begin(self, scan, rows)))
     for number in range(30):
-        (tmp_path / str(number)).mkdir()
-        q = Query(Plans(tmp_path / str(number)), rng, rng.choice((I64, STR)))
+        q = Query(Plans(tmp_path), rng, rng.choice((I64, STR)))
         plan, builds = q.scan(), [q.scan(rng.choice((1, 6, 40))) for _ in range(rng.randrange(1, 4))]
         for build in builds:
             build_left, kind = rng.random() < 0.5, rng.choice((JoinKind.INNER, JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL))
@@ -255,8 +250,7 @@ def test_the_same_rows_where_a_filter_compares_with_a_single_row(kind: JoinKind,
     rng = random.Random(f"row {kind}")
     removed = 0
     for number in range(25):
-        (tmp_path / str(number)).mkdir()
-        q = Query(Plans(tmp_path / str(number)), rng, I64)
+        q = Query(Plans(tmp_path), rng, I64)
         outer = scan = q.scan()
         for form in [rng.choice(FORMS) for _ in range(rng.randrange(2))]:
             outer = _over(q, outer, form)
@@ -275,9 +269,8 @@ def test_the_same_rows_where_a_filter_compares_with_a_single_row(kind: JoinKind,
 def test_which_operators_let_a_filter_through(form: str, tmp_path: Path) -> None:
     rng = random.Random(form)
     removed = 0
-    for number in range(4):
-        (tmp_path / str(number)).mkdir()
-        q = Query(Plans(tmp_path / str(number)), rng, F64)
+    for _ in range(4):
+        q = Query(Plans(tmp_path), rng, F64)
         scan = q.scan(60)
         probe = _over(q, scan, form)
         build = q.plans.table([F64, I64], [(1.0, 1), (2.0, 2)])
@@ -331,15 +324,6 @@ def test_explain_analyze_says_what_was_removed(dataset: Path) -> None:
     assert (scan["actual_rows"], scan["removed_rows"]) == (2, 39_998)
     off = Session(dataset, {"runtime_filters": False}).explain(GROUPS.format("= 'part 77'"), analyze=True)
     assert "removed" not in off.text and all(each["removed_rows"] == 0 for each in _operators(off.json["plan"]))
-
-
-@pytest.mark.parametrize("condition", ["= 'part 77'", "= 'none'", "like '%77%'", "is not null", "> 'part 5'"])
-def test_a_filtered_aggregate_is_duckdbs(condition: str, dataset: Path) -> None:
-    sql = GROUPS.format(condition)
-    expected = sorted(duckdb_over(open_dataset(dataset)).execute(sql).fetchall())
-    for on in (True, False):
-        table = Session(dataset, {"runtime_filters": on}).sql(sql).table
-        assert sorted(zip(*(column.to_pylist() for column in table.columns), strict=True)) == expected
 
 
 def test_the_value_of_a_subquery_reaches_the_scans_and_two_values_are_an_error(dataset: Path) -> None:

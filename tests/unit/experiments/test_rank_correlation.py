@@ -1,45 +1,34 @@
 """Rank correlations of estimates and measurements."""
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
 
 from experiments.rank_correlation import kendall_tau, spearman, weighted_correlation
 
-
-@pytest.mark.parametrize(
-    ("estimates", "actuals", "tau"),
-    [
-        ([1, 2, 3, 4], [10, 20, 30, 40], 1.0),
-        ([1, 2, 3, 4], [40, 30, 20, 10], -1.0),
-        ([1, 2, 3, 4], [10, 20, 40, 30], 4 / 6),
-        ([3, 1, 2], [1, 3, 2], -1.0),
-        ([12, 2, 1, 12, 2], [1, 4, 7, 1, 0], -0.4714045207910316),  # with ties, an example of SciPy's documentation
-        ([1, 1], [1, 2], None),
-        ([1], [1], None),
-        ([], [], None),
-    ],
-)
-def test_kendall_tau(estimates: list[float], actuals: list[float], tau: float | None) -> None:
-    assert kendall_tau(estimates, actuals) == (None if tau is None else pytest.approx(tau))
-    assert kendall_tau(actuals, estimates) == (None if tau is None else pytest.approx(tau))
+Correlation = Callable[[list[float], list[float]], float | None]
 
 
 @pytest.mark.parametrize(
-    ("estimates", "actuals", "rho"),
+    ("correlation", "estimates", "actuals", "expected"),
     [
-        ([1, 2, 3, 4, 5], [5, 6, 7, 8, 7], 0.8207826816681233),  # with a tie, an example of SciPy's documentation
-        ([1, 2, 3], [1, 4, 9], 1.0),
-        ([1, 2, 3], [9, 4, 1], -1.0),
-        ([1, 1, 2, 2], [3, 3, 3, 4], 1 / 3**0.5),
-        ([1, 1], [1, 2], None),
-        ([1], [1], None),
-        ([], [], None),
+        (kendall_tau, [1, 2, 3, 4], [10, 20, 40, 30], 4 / 6),
+        (kendall_tau, [3, 1, 2], [1, 3, 2], -1.0),
+        (kendall_tau, [12, 2, 1, 12, 2], [1, 4, 7, 1, 0], -0.4714045207910316),  # with ties, an example of SciPy's documentation
+        (spearman, [1, 2, 3, 4, 5], [5, 6, 7, 8, 7], 0.8207826816681233),  # with a tie, an example of SciPy's documentation
+        (spearman, [1, 1, 2, 2], [3, 3, 3, 4], 1 / 3**0.5),
+        *((either, [1, 2, 3], [1, 4, 9], 1.0) for either in (kendall_tau, spearman)),
+        *((either, [1, 2, 3], [9, 4, 1], -1.0) for either in (kendall_tau, spearman)),
+        *((either, each, each[::-1], None) for either in (kendall_tau, spearman) for each in ([], [1])),
+        *((either, [1, 1], [1, 2], None) for either in (kendall_tau, spearman)),
     ],
 )
-def test_spearman(estimates: list[float], actuals: list[float], rho: float | None) -> None:
-    assert spearman(estimates, actuals) == (None if rho is None else pytest.approx(rho))
-    assert spearman(actuals, estimates) == (None if rho is None else pytest.approx(rho))
+def test_rank_correlations(
+    correlation: Correlation, estimates: list[float], actuals: list[float], expected: float | None
+) -> None:
+    for found in (correlation(estimates, actuals), correlation(actuals, estimates)):
+        assert found == (None if expected is None else pytest.approx(expected))
 
 
 def test_weighted_correlation() -> None:

@@ -200,29 +200,6 @@ def test_groups_without_an_edge_do_not_make_a_picture_wide():
         assert ("256 groups by the number of relations" in texts(svg)) != named
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_texts_cannot_inject(text):
-    state = join_memo()
-    for mexpr in state.mexprs.values():
-        mexpr.detail = text
-        mexpr.rule = text
-    for goal in state.goals.values():
-        goal.traits = text
-    for group in state.groups.values():
-        group.columns = [text]
-    plain = render_svg(memo_dot(memo_graph(join_memo()), title="x"))
-    svg = render_svg(memo_dot(memo_graph(state), title=text))
-    tags = {e.tag for e in ET.fromstring(svg.encode()).iter()}
-    assert tags <= {e.tag for e in ET.fromstring(plain.encode()).iter()}
-    assert "script" not in {t.lower().rsplit("}")[-1] for t in tags}
-    if text == HOSTILE[0]:
-        assert text in texts(svg)
-    if text == HOSTILE[2]:
-        assert any(text.strip() in tip for tip in tips(svg)), "backslashes are shown, not interpreted"
-    listing = memo_listing(state)
-    assert "\x1b" not in listing and "\x00" not in listing
-
-
 def test_json_export_is_complete_and_standard():
     state = join_memo()
     state.goals[0].limit = float("inf")

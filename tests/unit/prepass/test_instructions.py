@@ -40,64 +40,56 @@ def drop(tree: Tree, context: RuleContext) -> Tree | None:
     return tree.inputs[0]
 
 
-def test_a_rule_alone_fires_until_it_applies_nowhere() -> None:
-    result = run(limit(5, limit(4, scan(0))), lower)
-    assert steps(result) == ["lower 5>4", "lower 4>3", "lower 4>3"]
-    assert [(b.batch, b.stopped) for b in result.batches] == [("lower", None)] and result.converged
+@rewrite(node(Limit, node(Join, ANY, ANY)))
+def note(tree: Tree, context: RuleContext) -> Tree | None:
+    """A limit above a join tells by its count how many limits of 2 are below."""
+    lows = sum(count(each) == 2 for each in tree.inputs[0].inputs)
+    return limit(3 + lows, tree.inputs[0]) if count(tree) != 3 + lows else None
+
+
+TOWER = limit(1, limit(2, limit(3, scan(0))))
+# left a tower whose top changes again when what is below has changed, right one firing
+TWO = cross(TOWER, limit(8, limit(9, scan(1))))
+LOW_PAIR = limit(3, cross(limit(1, scan(0)), limit(1, scan(1))))
+AGAIN = ["follow 1>2", "follow 2>3", "follow 2>3"]
+FIRED = {
+    "a rule alone fires until it applies nowhere": (limit(5, limit(4, scan(0))), lower, ["lower 5>4", "lower 4>3", "lower 4>3"]),
+    "once does not return to what a firing made possible": (TOWER, Batch("b", (follow,), fixpoint=False), AGAIN[:2]),
+    "a fixpoint does": (TOWER, Batch("b", (follow,)), AGAIN),  # in a second pass
+    "depth first does at once": (TOWER, Batch("b", (follow,), order=MatchOrder.DEPTH_FIRST), AGAIN),
+    "top down does from the root": (TOWER, Batch("b", (follow,), order=MatchOrder.TOP_DOWN), AGAIN),
+    "from below takes a firing less": (TOWER, Batch("b", (follow,), order=MatchOrder.BOTTOM_UP), ["follow 2>3", "follow 1>3"]),
+    "from below once": (TOWER, Batch("b", (follow,), False, MatchOrder.BOTTOM_UP), ["follow 2>3", "follow 1>3"]),
+    "two inputs in any order": (TWO, Batch("b", (follow,)), [*AGAIN[:2], "follow 8>9", AGAIN[2]]),
+    "two inputs, depth first": (TWO, Batch("b", (follow,), order=MatchOrder.DEPTH_FIRST), [*AGAIN, "follow 8>9"]),
+    "two inputs, top down": (TWO, Batch("b", (follow,), order=MatchOrder.TOP_DOWN), [*AGAIN, "follow 8>9"]),
+    "two inputs, from below": (
+        TWO, Batch("b", (follow,), order=MatchOrder.BOTTOM_UP), ["follow 2>3", "follow 1>3", "follow 8>9"],
+    ),
+    "top down, what a rule below makes possible above fires before anything else below": (
+        LOW_PAIR, Batch("b", (note, turn(1, 2)), order=MatchOrder.TOP_DOWN), ["1_to_2 1>2", "note 3>4", "1_to_2 1>2", "note 4>5"],
+    ),
+    "in any order it fires last": (LOW_PAIR, Batch("b", (note, turn(1, 2))), ["1_to_2 1>2", "1_to_2 1>2", "note 3>5"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("claim", FIRED)
+def test_what_fires_in_which_order(claim: str) -> None:
+    tree, program, expected = FIRED[claim]
+    result = run(tree, program)
+    assert steps(result) == expected and result.converged
+    assert [batch.stopped for batch in result.batches] == [None]
+
+
+def test_only_an_arbitrary_order_takes_a_third_pass() -> None:
+    passes = {order: run(TOWER, Batch("b", (follow,), order=order)).batches[0].passes for order in MatchOrder}
+    assert passes == {MatchOrder.ARBITRARY: 3, MatchOrder.DEPTH_FIRST: 2, MatchOrder.TOP_DOWN: 2, MatchOrder.BOTTOM_UP: 2}
 
 
 def test_instructions_are_carried_out_in_order() -> None:
     result = run(limit(1, scan(0)), turn(2, 3), turn(1, 2), Batch("more", (turn(3, 4), turn(2, 3))))
     assert steps(result) == ["1_to_2 1>2", "2_to_3 2>3", "3_to_4 3>4"]
     assert [(b.batch, b.start, b.stop) for b in result.batches] == [("2_to_3", 0, 0), ("1_to_2", 0, 1), ("more", 1, 3)]
-
-
-def test_once_does_not_return_to_what_a_firing_made_possible() -> None:
-    tower = limit(1, limit(2, limit(3, scan(0))))
-    rules = (follow,)
-    assert steps(run(tower, Batch("once", rules, fixpoint=False))) == ["follow 1>2", "follow 2>3"]
-    assert steps(run(tower, Batch("often", rules))) == ["follow 1>2", "follow 2>3", "follow 2>3"]
-    upwards = run(tower, Batch("once", rules, fixpoint=False, order=MatchOrder.BOTTOM_UP))
-    assert steps(upwards) == ["follow 2>3", "follow 1>3"] and upwards.converged
-
-
-def test_orders_differ_in_what_fires_first() -> None:
-    """A limit becomes the one below it: from below that takes a firing less."""
-    tower = limit(1, limit(2, limit(3, scan(0))))
-    fired = {order: steps(run(tower, Batch("b", (follow,), order=order))) for order in MatchOrder}
-    assert fired == {
-        MatchOrder.ARBITRARY: ["follow 1>2", "follow 2>3", "follow 2>3"],  # the third in a second pass
-        MatchOrder.DEPTH_FIRST: ["follow 1>2", "follow 2>3", "follow 2>3"],
-        MatchOrder.TOP_DOWN: ["follow 1>2", "follow 2>3", "follow 2>3"],  # again from the root
-        MatchOrder.BOTTOM_UP: ["follow 2>3", "follow 1>3"],
-    }
-    passes = {order: run(tower, Batch("b", (follow,), order=order)).batches[0].passes for order in MatchOrder}
-    assert passes == {MatchOrder.ARBITRARY: 3, MatchOrder.DEPTH_FIRST: 2, MatchOrder.TOP_DOWN: 2, MatchOrder.BOTTOM_UP: 2}
-
-
-def test_orders_over_two_inputs() -> None:
-    """Left: a tower whose top changes again when what is below has changed. Right: one firing."""
-    tree = cross(limit(1, limit(2, limit(3, scan(0)))), limit(8, limit(9, scan(1))))
-    fired = {order: steps(run(tree, Batch("b", (follow,), order=order))) for order in MatchOrder}
-    top, middle, again, right = "follow 1>2", "follow 2>3", "follow 2>3", "follow 8>9"
-    assert fired[MatchOrder.ARBITRARY] == [top, middle, right, again]
-    assert fired[MatchOrder.DEPTH_FIRST] == [top, middle, again, right]
-    assert fired[MatchOrder.TOP_DOWN] == [top, middle, again, right]
-    assert fired[MatchOrder.BOTTOM_UP] == ["follow 2>3", "follow 1>3", right]
-
-
-def test_top_down_takes_the_highest_vertex_after_each_firing() -> None:
-    """A rule below makes one above it possible, and that one fires before anything else below."""
-    tree = limit(3, cross(limit(1, scan(0)), limit(1, scan(1))))
-
-    @rewrite(node(Limit, node(Join, ANY, ANY)))
-    def note(tree: Tree, context: RuleContext) -> Tree | None:
-        lows = sum(count(each) == 2 for each in tree.inputs[0].inputs)
-        return limit(3 + lows, tree.inputs[0]) if count(tree) != 3 + lows else None
-
-    rules = (note, turn(1, 2))
-    assert steps(run(tree, Batch("b", rules, order=MatchOrder.TOP_DOWN))) == ["1_to_2 1>2", "note 3>4", "1_to_2 1>2", "note 4>5"]
-    assert steps(run(tree, Batch("b", rules))) == ["1_to_2 1>2", "1_to_2 1>2", "note 3>5"]
 
 
 def test_bottom_up_visits_what_a_firing_put_below() -> None:

@@ -62,16 +62,42 @@ def assert_types(oracle: duckdb.DuckDBPyConnection, catalog: Catalog, expression
     assert not different, "\n".join(different)
 
 
-@pytest.mark.parametrize("operator", ["+", "-", "*", "/"])
-def test_arithmetic(operator: str, oracle: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    assert_types(oracle, catalog, [f"{a} {operator} {b}" for a in NUMBERS for b in NUMBERS])
+EXACT = [n for n in NUMBERS if n[0] != "f" and n != "1e0"]
+DATE_OPERANDS = ("i1", "i2", "i4", "i8", "1", "1.5", "f8", "interval '1' day", "interval 2 month", "s", "null", "bo")
+EXPRESSIONS = {
+    **{operator: [f"{a} {operator} {b}" for a in NUMBERS for b in NUMBERS] for operator in "+-*/"},
+    # where supported: `//` of integers, `%` of integers and decimals
+    "%": [f"{a} % {b}" for a in EXACT for b in EXACT],
+    "//": [f"{a} // {b}" for a in EXACT for b in EXACT if not any(n[0] == "n" or "." in n for n in (a, b))],
+    **{name: [f"{name}({a})" for a in EVERYTHING if (name, a) != ("sqrt", "-1")] for name in FUNCTIONS},
+    "avg": [f"avg({n})" for n in (*NUMBERS, "s")],
+    "round to digits": [f"round({n}, {digits})" for n in NUMBERS for digits in (0, 1, 2, 3, -1)],
+    "dates": [
+        *(f"{d} {sign} {other}" for d in ("d", "date '2020-01-31'") for sign in "+-" for other in DATE_OPERANDS),
+        *(f"{other} + d" for other in DATE_OPERANDS), "d - d", "ts + interval '1' hour", "interval '1' day + ts",
+    ],
+    **{
+        f"casts to {type}": [
+            f"{word}({c} as {type})" for c in COLUMNS for word in ("cast", "try_cast")
+            if c not in ("d", "ts") or type in ("varchar", "text")
+        ]
+        for type in TYPES
+    },
+    "nested": [
+        "n * (1 - n5)", "n * (1 - n5) * (1 + n)", "sum(n * (1 - n))", "sum(i4) + 1", "sum(i4) * 0.5", "100.00 * sum(n) / sum(n5)",
+        "-n * 2 + i8", "(n + n5) * (i4 - 1.25)", "case when bo then n * n5 else 0 end", "coalesce(sum(n), 0)", "0.06 - 0.01",
+        "n5 % 3 + 1",
+    ],
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("operator", ["%", "//"])
-def test_remainders(operator: str, oracle: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    """Where supported: `//` of integers, `%` of integers and decimals."""
-    exact = [n for n in NUMBERS if n[0] != "f" and n != "1e0" and (operator == "%" or not (n[0] == "n" or "." in n))]
-    assert_types(oracle, catalog, [f"{a} {operator} {b}" for a in exact for b in exact])
+@pytest.mark.parametrize("expressions", EXPRESSIONS.values(), ids=EXPRESSIONS)
+def test_types(expressions: list[str], oracle: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+    assert_types(oracle, catalog, expressions)
+
+
+def test_an_average_of_dates_is_unsupported(catalog: Catalog) -> None:
+    assert our_type(catalog, "avg(d)") == "unsupported"
 
 
 @pytest.mark.few(2)
@@ -86,40 +112,3 @@ def test_meeting(form: str, oracle: duckdb.DuckDBPyConnection, catalog: Catalog)
     if "=" in form:
         pairs = [p for p in pairs if not (set(p) & {"d", "ts"} and not set(p) <= {"d", "ts", "s"})]
     assert_types(oracle, catalog, [form.format(a, b) for a, b in pairs])
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_functions(function: str, oracle: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    arguments = [a for a in EVERYTHING if not (function == "sqrt" and a == "-1")]
-    assert_types(oracle, catalog, [f"{function}({a})" for a in arguments])
-
-
-def test_avg(oracle: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    assert_types(oracle, catalog, [f"avg({n})" for n in (*NUMBERS, "s")])
-    assert our_type(catalog, "avg(d)") == "unsupported"
-
-
-def test_round_digits(oracle: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    assert_types(oracle, catalog, [f"round({n}, {digits})" for n in NUMBERS for digits in (0, 1, 2, 3, -1)])
-
-
-def test_dates(oracle: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    others = ("i1", "i2", "i4", "i8", "1", "1.5", "f8", "interval '1' day", "interval 2 month", "s", "null", "bo")
-    forms = [f"{d} {sign} {other}" for d in ("d", "date '2020-01-31'") for sign in "+-" for other in others]
-    forms += [f"{other} + d" for other in others] + ["d - d", "ts + interval '1' hour", "interval '1' day + ts"]
-    assert_types(oracle, catalog, forms)
-
-
-@pytest.mark.parametrize("type", TYPES)
-def test_casts_to_plain_types(type: str, oracle: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    sources = [c for c in COLUMNS if c not in ("d", "ts") or type in ("varchar", "text")]
-    assert_types(oracle, catalog, [f"{word}({c} as {type})" for c in sources for word in ("cast", "try_cast")])
-
-
-def test_nested_arithmetic(oracle: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    expressions = [
-        "n * (1 - n5)", "n * (1 - n5) * (1 + n)", "sum(n * (1 - n))", "sum(i4) + 1", "sum(i4) * 0.5", "100.00 * sum(n) / sum(n5)",
-        "-n * 2 + i8", "(n + n5) * (i4 - 1.25)", "case when bo then n * n5 else 0 end", "coalesce(sum(n), 0)", "0.06 - 0.01",
-        "n5 % 3 + 1",
-    ]  # fmt: skip
-    assert_types(oracle, catalog, expressions)

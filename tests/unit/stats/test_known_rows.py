@@ -151,19 +151,6 @@ def test_a_named_query_of_a_file_is_not_taken_for_another(tmp_path: Path) -> Non
     assert rows_of(Session("joingraph", settings).optimize("chain/4"))["r0 r1"] == 77.0
 
 
-def test_cardinalities_of_relations_that_the_query_does_not_have(tmp_path: Path, tpch: Catalog) -> None:
-    file = tmp_path / "one.csv"
-    file.write_text("aliases,cardinality\nc o,3\nc x,4\n")
-    with pytest.raises(SettingsError, match='of "x", and the query has no relation of that name\nits relations are c, l, o'):
-        Session(tpch, {"estimator": "injected", "injected": str(file)}).optimize(CHAIN)
-
-
-def test_a_file_of_one_query_needs_no_name(tmp_path: Path) -> None:
-    file = tmp_path / "one.csv"
-    file.write_text("aliases,cardinality\nA,3\na b,4\n")
-    assert injected_cardinalities(str(file)) == {frozenset("a"): 3.0, frozenset("ab"): 4.0}
-
-
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -177,19 +164,17 @@ def test_a_file_of_one_query_needs_no_name(tmp_path: Path) -> None:
         ("a.json", "{", "cannot read"),
         ("a.json", '["a"]', "row 1"),
         ("a.txt", "a", "must end in"),
+        ("gone.parquet", None, r"cannot read injected cardinalities .*gone\.parquet"),
+        ("a.csv", "aliases,cardinality\nC O,3\nc x,4\n", 'of "x", and the query has no relation .*\nits relations are c, l, o'),
     ],
 )
-def test_bad_files_of_cardinalities(tmp_path: Path, name: str, text: str, message: str) -> None:
-    (tmp_path / name).write_text(text)
+def test_bad_files_of_cardinalities(tmp_path: Path, tpch: Catalog, name: str, text: str | None, message: str) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
     with pytest.raises(SettingsError, match=message):
-        injected_cardinalities(str(tmp_path / name))
-
-
-def test_missing_files_of_cardinalities() -> None:
+        Session(tpch, {"estimator": "injected", "injected": str(tmp_path / name)}).optimize(CHAIN)
     with pytest.raises(SettingsError, match="needs a file"):
-        Optimizer(Catalog("none", []), Settings(estimator="injected"))
-    with pytest.raises(SettingsError, match=r"cannot read injected cardinalities nowhere\.parquet"):
-        injected_cardinalities("nowhere.parquet:q1")
+        Optimizer(tpch, Settings(estimator="injected"))
 
 
 def test_a_file_that_the_estimator_does_not_read() -> None:

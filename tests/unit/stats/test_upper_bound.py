@@ -26,7 +26,7 @@ from optimizer.settings import DEFAULTS, Settings
 from optimizer.stats.upper_bound import whole
 from planscope import OptimizedQuery, Optimizer, Tree
 from tests.conftest import quick_and_slow
-from tests.differential.correlated.engines import Engines, engines_over
+from tests.differential.correlated.engines import engines_over
 from tests.differential.correlated.generator import correlated_queries
 from tests.differential.correlated.tables import DATASETS
 from tests.differential.datasets import POOL, dataset
@@ -79,61 +79,47 @@ def assert_bounds_hold(query: OptimizedQuery, tables: Tables) -> int:
 
 
 @pytest.fixture(scope="module")
-def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], tuple[Catalog, Tables]]:
-    root: Path = tmp_path_factory.mktemp("bounds")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Callable[[bool, int], tuple[Catalog, Tables]]:
+    folders = {correlated: tmp_path_factory.mktemp("bounds") for correlated in (False, True)}
 
     @functools.cache
-    def made(index: int) -> tuple[Catalog, Tables]:
-        data = dataset(root, index)
-        return with_exact_statistics(open_dataset(data.folder), common=index % 4), data.tables
+    def made(correlated: bool, index: int) -> tuple[Catalog, Tables]:
+        if correlated:
+            engines = engines_over(folders[correlated], index)
+            return with_exact_statistics(engines.catalog), engines.data.tables
+        stored = dataset(folders[correlated], index)
+        return with_exact_statistics(open_dataset(stored.folder), common=index % 4), stored.tables
 
     return made
 
 
-FEW_OR_MANY = quick_and_slow([(5, 90, 400)], ((100 + part, 500, 2000) for part in range(8)))
+JOINS_OR_ANY = st.booleans().flatmap(lambda joins: join_queries() if joins else queries())
+QUERIES = {  # by whether they are correlated: what is drawn of queries, data and settings
+    False: (JOINS_OR_ANY, st.integers(0, POOL - 1), st.sampled_from([{}, {"enumeration": "rules", "budget_mexprs": 400}])),
+    True: (
+        correlated_queries(), st.integers(0, DATASETS - 1),
+        st.sampled_from([{"decorrelate": method} for method in ("general", "none", "value_generator")]),
+    ),
+}  # fmt: skip
+FEW_OR_MANY = quick_and_slow(
+    [(False, 5, 90, 400), (True, 6, 30, 100)],
+    (case for part in range(8) for case in ((False, 100 + part, 500, 2000), (True, 200 + part, 200, 600))),
+)
 
 
-@pytest.mark.parametrize(("seed_number", "count", "least"), FEW_OR_MANY)
+@pytest.mark.parametrize(("correlated", "seed_number", "count", "least"), FEW_OR_MANY)
 def test_every_group_of_random_queries(
-    pool: Callable[[int], tuple[Catalog, Tables]], seed_number: int, count: int, least: int
+    data: Callable[[bool, int], tuple[Catalog, Tables]], correlated: bool, seed_number: int, count: int, least: int
 ) -> None:
     checked = []
 
-    def bounds_hold(query, index: int, rules: bool) -> None:
-        catalog, tables = pool(index)
-        changed = BOUND.replace(enumeration="rules", budget_mexprs=400) if rules else BOUND
-        planned = plan(catalog, changed, query.sql)
+    def bounds_hold(query, index: int, changed: dict[str, object]) -> None:
+        catalog, tables = data(correlated, index)
+        planned = plan(catalog, BOUND.replace(**changed), query.sql)
         if planned is not None:
             checked.append(assert_bounds_hold(planned, tables))
 
-    statements = st.booleans().flatmap(lambda joins: join_queries() if joins else queries())
-    try_examples(bounds_hold, seed_number, count, statements, st.integers(0, POOL - 1), st.booleans(), phases=PHASES)
-    assert sum(checked) > least
-
-
-@pytest.fixture(scope="module")
-def correlated(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
-    root = tmp_path_factory.mktemp("correlated")
-    return functools.cache(lambda number: engines_over(root, number))
-
-
-FEW_OR_MANY_CORRELATED = quick_and_slow([(6, 30, 100)], ((200 + part, 200, 600) for part in range(8)))
-
-
-@pytest.mark.parametrize(("seed_number", "count", "least"), FEW_OR_MANY_CORRELATED)
-def test_every_group_of_correlated_queries(
-    correlated: Callable[[int], Engines], seed_number: int, count: int, least: int
-) -> None:
-    checked = []
-
-    def bounds_hold(query, number: int, method: str) -> None:
-        engines = correlated(number)
-        planned = plan(with_exact_statistics(engines.catalog), BOUND.replace(decorrelate=method), query.sql)
-        if planned is not None:
-            checked.append(assert_bounds_hold(planned, engines.data.tables))
-
-    methods = st.sampled_from(["general", "none", "value_generator"])
-    try_examples(bounds_hold, seed_number, count, correlated_queries(), st.integers(0, DATASETS - 1), methods, phases=PHASES)
+    try_examples(bounds_hold, seed_number, count, *QUERIES[correlated], phases=PHASES)
     assert sum(checked) > least
 
 
