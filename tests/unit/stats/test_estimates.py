@@ -5,9 +5,24 @@ import pytest
 from optimizer.catalog.table import Catalog
 from optimizer.stats.distinct import distinct_rows
 from optimizer.stats.selectivity import back_off
-from planscope import Optimizer, Settings
+from planscope import Estimator, Optimizer, Settings
+from tests.search.graphs import SHAPES, graph_query
+from tests.search.planning import plan
 from tests.search.stored_tables import catalog as stored_catalog
 from tests.search.stored_tables import table
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_join_of_a_group_gives_the_same_estimate(shape: str) -> None:
+    """§8.4: estimates belong to the set of relations, bit by bit, from every connected complementary pair."""
+    for seed in range(5):
+        query = graph_query(shape, 5, seed)
+        search, _ = plan(query)
+        estimator = Estimator(query.catalog, query.columns)
+        for group in search.memo.live_groups():
+            for mexpr in group.logical:
+                inputs = [search.memo.group(g).stats for g in mexpr.inputs]
+                assert estimator.estimate(mexpr.op, group.props, inputs).rows == group.stats.rows
 
 
 @pytest.mark.parametrize("third", ["join", "left join", "semi join", "anti join"])
