@@ -61,7 +61,6 @@ def bind_aggregate(binder: ExpressionBinder, node: Any) -> Scalar | None:
 
 def _filtered(binder: ExpressionBinder, node: Any) -> Scalar:
     """agg(...) FILTER (WHERE condition)."""
-    binder.source.only(node, "this", "expression")
     inner = node.this.this if isinstance(node.this, exp.WithinGroup) else node.this
     if named_aggregate(inner) is None:
         binder.bind(node.this)  # an aggregate that is unsupported says so itself
@@ -98,7 +97,6 @@ def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> Aggregate
     filter = binder.truth(condition) if condition is not None else None
     order: list[tuple[Any, bool, bool]] = []
     if isinstance(node, exp.WithinGroup):
-        source.only(node, "this", "expression")
         order = sort_terms(source, node.expression)
         node = node.this
     known, name = named_aggregate(node), str(node.name).lower()
@@ -148,7 +146,6 @@ def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> Aggregate
 
 def _parts(source: Source, node: Any) -> _Written:
     """f(DISTINCT a, b ORDER BY c): the parser hangs ORDER BY on the last argument, and takes all arguments for DISTINCT's."""
-    source.only(node, "this", "expressions")
     args, order, distinct = list(node.expressions), [], False
     if args and isinstance(args[-1], exp.Order):
         order = sort_terms(source, args[-1], "this")

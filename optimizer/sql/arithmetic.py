@@ -46,7 +46,6 @@ SYMBOLS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%", exp.Div: "/",
 
 
 def _binary(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this", "expression", ignored=("typed", "safe"))
     left, right = binder.operand(node.this), binder.operand(node.expression)
     function = SYMBOLS[type(node)]
     if function in "+-" and (dates.is_temporal(left.type) or dates.is_temporal(right.type)):
@@ -133,7 +132,6 @@ def _folded(function: str, args: tuple[Scalar, Scalar], type: DataType) -> Scala
 
 
 def _negate(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this")
     inner = bare(node.this)
     if isinstance(inner, exp.Literal) and not inner.is_string:
         literal = binder.bind(inner)
@@ -157,7 +155,6 @@ def _negate(binder: ExpressionBinder, node: Any) -> Scalar:
 
 def _plus(binder: ExpressionBinder, node: Any) -> Scalar:
     """The operand as it is."""
-    binder.source.only(node, "this")
     return numeric_argument(binder, node.this, '"+"').scalar
 
 

@@ -64,7 +64,6 @@ def by_table(binder: ExpressionBinder, known: Function, nodes: Sequence[Any], no
 
 
 def arguments(binder: ExpressionBinder, node: Any, name: str, count: int) -> list[Any]:
-    binder.source.only(node, "this", "expressions")
     found = node.expressions
     if len(found) != count:
         raise binder.source.error(f"{name} takes {many(count, 'argument')}, not {len(found)}", node)

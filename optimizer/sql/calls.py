@@ -55,14 +55,12 @@ def _form(function: str, *parts: str) -> Handler:
 
 def _join_texts(binder: ExpressionBinder, node: Any) -> Scalar:
     """`a || b`: other types are written as text; NULL when either side is."""
-    binder.source.only(node, "this", "expression", ignored=("safe",))
     return Call("concat", tuple(as_text(binder.source, o) for o in binder.operands((node.this, node.expression))), STRING)
 
 
 def _concat(binder: ExpressionBinder, node: Any) -> Scalar:
     """concat(a, b, ...): as || but a NULL counts as the empty string."""
     source = binder.source
-    source.only(node, "expressions", ignored=("safe", "coalesce"))
     if not (node._meta and "start" in node._meta):  # the parser joins adjacent strings
         raise source.error("two strings side by side", node.expressions[1], "join strings with ||")
     empty = Literal("", STRING)
@@ -195,7 +193,6 @@ def _digits(name: str) -> Handler:
 
 
 def _typeof(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this")
     operand = binder.operand(node.this)
     if operand.scalar.flags & (AggregateCall.flag | WindowCall.flag) or operand.type == HUGEINT:
         raise binder.source.unsupported("typeof of an aggregate, a window function or a HUGEINT", node)

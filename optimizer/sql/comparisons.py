@@ -30,7 +30,6 @@ _ORDERED = {exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE}
 
 
 def _comparison(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this", "expression")
     if type(node) in _ORDERED and _ORDERED & {type(node.this), type(node.expression)}:
         raise binder.source.error("a comparison is compared without parentheses", node, "write a < b AND b < c, or (a < b) = c")
     function, left, right = COMPARISONS[type(node)], node.this, bare(node.expression)
@@ -105,7 +104,6 @@ def _like(binder: ExpressionBinder, node: Any) -> Scalar:
     """[NOT] LIKE or ILIKE, with ESCAPE when the node is an Escape around one."""
     escape: tuple[Scalar, ...] = ()
     if isinstance(node, exp.Escape):
-        binder.source.only(node, "this", "expression")
         operand = binder.operand(node.expression)
         scalar = text_of(binder.source, operand, "ESCAPE")
         if not isinstance(scalar, Literal):
@@ -117,7 +115,6 @@ def _like(binder: ExpressionBinder, node: Any) -> Scalar:
         node = node.this
         if not isinstance(node, exp.Like | exp.ILike):
             raise binder.source.error("ESCAPE belongs to LIKE", node)
-    binder.source.only(node, "this", "expression", "negate")
     word = "like" if isinstance(node, exp.Like) else "ilike"
     args = [text_of(binder.source, binder.operand(part), word.upper()) for part in (node.this, node.expression)]
     call = Call(word, (*args, *escape), BOOL)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 def _case(binder: ExpressionBinder, node: Any) -> Scalar:
     """Both forms; the one with an operand compares it with each WHEN by `=`."""
-    binder.source.only(node, "this", "ifs", "default")
     row = row_items(node.this)
     subjects = binder.operands([node.this] if row is None else row) if node.this is not None else []
     binder.used_twice("CASE", *subjects)
@@ -36,7 +35,6 @@ def _case(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 def _if(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this", "true", "false")
     return _choice(binder, [binder.truth(node.this)], [binder.operand(node.args["true"])], node.args.get("false"), node)
 
 
@@ -48,7 +46,6 @@ def _choice(binder: ExpressionBinder, conditions: list[Scalar], results: list[Op
 
 def _one_of(binder: ExpressionBinder, node: Any) -> Scalar:
     """COALESCE, GREATEST, LEAST."""
-    binder.source.only(node, "this", "expressions", ignored=("is_nvl", "is_null", "ignore_nulls"))
     word = type(node).__name__.lower()
     scalars, met = binder.meet(binder.operands((node.this, *node.expressions)), f"{word.upper()} cannot mix")
     return scalars[0] if len(scalars) == 1 else Call(word, tuple(scalars), met)
@@ -56,7 +53,6 @@ def _one_of(binder: ExpressionBinder, node: Any) -> Scalar:
 
 def _nullif(binder: ExpressionBinder, node: Any) -> Scalar:
     """NULL where both are equal, else the first: its type is the first one's."""
-    binder.source.only(node, "this", "expression")
     first, second = binder.operand(node.this), binder.operand(node.expression)
     binder.used_twice("NULLIF", first)
     equal = comparison(binder, "=", first, second)

@@ -238,7 +238,6 @@ def moment_argument(binder: ExpressionBinder, node: Any, what: str) -> Operand:
 
 
 def _extract(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this", "expression")
     return extract(binder, node.this.name, node.expression, node)
 
 

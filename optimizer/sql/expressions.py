@@ -283,7 +283,6 @@ def _connective(binder: ExpressionBinder, node: Any) -> Scalar:
     while stack:
         current = bare(stack.pop())
         if type(current) is kind:
-            binder.source.only(current, "this", "expression")
             stack += [current.expression, current.this]
         else:
             parts.append(current)
@@ -291,7 +290,6 @@ def _connective(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 def _not(binder: ExpressionBinder, node: Any) -> Scalar:
-    binder.source.only(node, "this")
     inner = binder.truth(node.this)
     if isinstance(inner, Call) and inner.function == "is_null":
         return Call("is_not_null", inner.args, BOOL)

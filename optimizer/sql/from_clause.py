@@ -40,7 +40,6 @@ def bind_from(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
         for item in node.args.get("joins") or ():
             raise context.source.error("a join without FROM", item)
         return FromItem(one_row(context), Scope(ctes=ctes))
-    context.source.only(clause, "this")
     parts: list[tuple[Any, list[Any]]] = [(clause.this, [])]
     if clause.this.args.get("joins"):  # FROM t, u SELECT ...: the parser has hung them on the first table
         node.set("joins", [*clause.this.args.pop("joins"), *(node.args.get("joins") or ())])
@@ -296,10 +295,7 @@ def _renamed(context: Context, node: Any, item: FromItem) -> FromItem:
 
 
 def _alias_name(context: Context, node: Any) -> str | None:
-    if node is None:
-        return None
-    context.source.only(node, "this", "columns")
-    return context.source.name(node.this) if node.this is not None else None
+    return context.source.name(node.this) if node is not None and node.this is not None else None
 
 
 def _alias_columns(node: Any) -> tuple[Any, ...]:

@@ -44,7 +44,6 @@ def has_grouping_call(scalar: Scalar) -> bool:
 
 def _grouping(binder: ExpressionBinder, node: Any) -> Scalar:
     source = binder.source
-    source.only(node, "expressions")
     if not binder.aggregates or binder.inside_aggregate:
         where = "inside an aggregate" if binder.inside_aggregate else f"in {binder.clause}"
         raise source.error(f"GROUPING cannot stand {where}", node, "it belongs into SELECT, HAVING or ORDER BY")

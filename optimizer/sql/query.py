@@ -65,7 +65,6 @@ def with_ctes(context: Context, node: Any, ctes: Ctes | None) -> Ctes | None:
     for cte in clause.expressions:
         source.only(cte, "this", "alias", "materialized")
         alias = cte.args["alias"]
-        source.only(alias, "this", "columns")
         source.name(alias.this)
         if not isinstance(cte.this, exp.Query | exp.Values):
             raise source.unsupported(f"{cte.this.key.upper()} as a CTE", cte, "write WITH name AS (SELECT ...)")

@@ -144,7 +144,6 @@ class _Block:
                 continue
             alias = None
             if isinstance(node, exp.Alias):
-                source.only(inner, "this", "alias")
                 alias, inner = source.name(inner.args["alias"], label=True), bare(inner.this)
             if source.unnests and self.unnest is None and (below := _unnest_in(inner)) is not None:
                 self.unnest = self._split(below) if is_split(below) else self._series(below)

@@ -63,7 +63,6 @@ def expand_star(
     for item in star.args.get("replace") or ():
         if not isinstance(item, exp.Alias):
             raise source.error("REPLACE takes an expression AS the name of a column", item)
-        source.only(item, "this", "alias")
         name = item.args["alias"]
         _check_name(source, name, names, gone | set(replaced), "REPLACE")
         replaced[name.name.lower()] = StarColumn(name.name, bind(item.this), name.name)

@@ -88,7 +88,6 @@ def is_query(node: Any) -> bool:
 def quantified(binder: ExpressionBinder, function: str, left: Any, right: Any) -> Scalar:
     """`left function right`, where `right` is an ANY or ALL node: x θ ALL Q is ¬(x ¬θ ANY Q)."""
     word = "ANY" if isinstance(right, exp.Any) else "ALL"
-    binder.source.only(right, "this")
     query = bare(right.this)
     if isinstance(query, exp.Array) and query.expressions and function == ("=" if word == "ANY" else "<>"):
         found = binder.bind(exp.In(this=left, expressions=query.expressions))

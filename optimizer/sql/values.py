@@ -37,11 +37,7 @@ def bind_values(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     binder = ExpressionBinder(context, Scope(ctes=ctes), "VALUES")
     rows: list[list[Operand]] = []
     for row in node.expressions:
-        if isinstance(row, exp.Tuple):
-            source.only(row, "expressions")
-            cells = row.expressions
-        else:
-            cells = [row]
+        cells = row.expressions if isinstance(row, exp.Tuple) else [row]
         if not cells or (rows and len(cells) != len(rows[0])):
             raise source.error(f"VALUES rows must all have the same length; this one has {len(cells)}", row)
         rows.append(binder.operands(cells))

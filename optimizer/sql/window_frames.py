@@ -61,8 +61,6 @@ def _all_peers(frame: Frame) -> bool:
 
 
 def _written(binder: ExpressionBinder, node: Any, keys: tuple[Scalar, ...], window: Any) -> Frame:
-    source = binder.source
-    source.only(node, "kind", "start", "start_side", "end", "end_side", "exclude")
     unit = str(node.args.get("kind") or "").lower()
     assert unit in _UNITS, f"a frame of {unit}"
     sides = [_side(binder, node.args.get("start"), node.args.get("start_side"), window), "current"]

@@ -121,7 +121,6 @@ def _call(binder: ExpressionBinder, node: Any, window: Any) -> WindowCall:
     condition, nulls, inner = None, None, node
     while isinstance(inner, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
         if isinstance(inner, exp.Filter):
-            source.only(inner, "this", "expression")
             condition = inner.expression.this
         else:
             nulls = inner
@@ -175,7 +174,6 @@ def _ranked_or_picked(binder: ExpressionBinder, name: str, node: Any, ignore_nul
     if node.this is None:
         raise source.error(f"{name} takes an argument", node)
     if name == "ntile":
-        source.only(node, "this")
         buckets = integer_argument(binder, node.this, name)
         if isinstance(buckets, Literal) and buckets.value is not None and buckets.value <= 0:
             raise source.error("the number of buckets must be above 0", node)
@@ -185,15 +183,12 @@ def _ranked_or_picked(binder: ExpressionBinder, name: str, node: Any, ignore_nul
     value = binder.operand(node.this)
     scalar = Literal(None, INT32) if pa.types.is_null(value.type) else value.scalar
     args = [scalar]
-    if name in ("first_value", "last_value"):
-        source.only(node, "this")
-    elif name == "nth_value":
+    if name == "nth_value":
         source.only(node, "this", "offset")
         if node.args.get("offset") is None:
             raise source.error("nth_value takes two arguments", node)
         args.append(integer_argument(binder, node.args["offset"], name))
-    else:
-        source.only(node, "this", "offset", "default")
+    elif name in ("lag", "lead"):
         offset = node.args.get("offset")
         args.append(Literal(1, INT64) if offset is None else integer_argument(binder, offset, name))
         if node.args.get("default") is not None:
