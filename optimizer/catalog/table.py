@@ -120,8 +120,6 @@ class Catalog:
     binder made of tables; kept for the queries that follow.
     """
 
-    __slots__ = ("_by_lower_name", "digest", "figures", "name", "passed_over", "scans", "tables", "unread")
-
     def __init__(
         self, name: str, tables: Iterable[Table], fingerprints: Iterable[str] = (),
         unread: Mapping[str, str] = MappingProxyType({}), passed_over: Sequence[str] = (),

@@ -24,8 +24,6 @@ RANGE_SHARE = 1 / 3  # of the rows, beyond or below a value that is not known
 class Again:
     """What starting an operator once more costs."""
 
-    __slots__ = ("_by_operator", "_grouping", "_other")
-
     def __init__(self, coefficients: Coefficients) -> None:
         c = coefficients
         self._by_operator: dict[type[physical.PhysicalOperator], float] = {

@@ -55,8 +55,6 @@ def calls(scalars: Iterable[Scalar]) -> int:
 class Work:
     """`of[type]`: nanoseconds of an operator of that type, from (operator, output, inputs)."""
 
-    __slots__ = ("c", "of")
-
     def __init__(self, coefficients: Coefficients) -> None:
         self.c = coefficients
         listed: dict[type[physical.PhysicalOperator], Callable[[Any, RelationStats, Inputs], float]] = {

@@ -68,8 +68,6 @@ def _allow_levels(root: Tree) -> None:
 
 
 class _Removal:
-    __slots__ = ("_used", "columns", "steps")
-
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.steps: list[Firing] = []

@@ -13,8 +13,6 @@ from optimizer.joins.graph import JoinGraph, JoinTree, Relations, bits, parts_of
 class BlockProblem:
     """`blocks`: disjoint trees, numbered as they come. The costing of the problem whose relations they are; `graph`: theirs."""
 
-    __slots__ = ("_costing", "_known", "blocks", "graph")
-
     def __init__(self, graph: JoinGraph, costing: JoinCosting, blocks: Sequence[Part]) -> None:
         self._costing, self.blocks = costing, blocks
         self._known: dict[Relations, Relations] = {}

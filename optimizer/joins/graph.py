@@ -140,24 +140,6 @@ class JoinGraph:
         return [(u, v.bit_length() - 1) for u in range(self.n) for v in bits(self.adjacency[u] >> u + 1 << u + 1)]
 
 
-def chain(n: int) -> JoinGraph:
-    return JoinGraph(n, [(i, i + 1) for i in range(n - 1)])
-
-
-def cycle(n: int) -> JoinGraph:
-    """A ring; of two relations, one edge."""
-    return JoinGraph(n, [(i, (i + 1) % n) for i in range(n)] if n > 2 else [(i, i + 1) for i in range(n - 1)])
-
-
-def star(n: int) -> JoinGraph:
-    """Relation 0 joined to each of the others."""
-    return JoinGraph(n, [(0, i) for i in range(1, n)])
-
-
-def clique(n: int) -> JoinGraph:
-    return JoinGraph(n, [(i, j) for i in range(n) for j in range(i + 1, n)])
-
-
 JoinTree = int | tuple["JoinTree", "JoinTree"]  # a relation number, or two joined trees
 
 

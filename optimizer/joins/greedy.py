@@ -36,8 +36,6 @@ class _Forest:
     rows of the inputs, slot, slot, relations); one is out of date when its slots do not hold just its relations.
     """
 
-    __slots__ = ("costing", "graph", "heap", "near", "parts", "slot")
-
     def __init__(self, graph: JoinGraph, costing: JoinCosting) -> None:
         self.graph, self.costing = graph, costing
         self.parts: dict[int, Part] = {i: leaf_part(costing, i) for i in range(graph.n)}

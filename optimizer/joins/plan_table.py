@@ -23,8 +23,6 @@ class PlanTable:
     Of equally cheap orders the first stays.
     """
 
-    __slots__ = ("cost", "costed", "costing", "split")
-
     def __init__(self, graph: JoinGraph, costing: JoinCosting) -> None:
         assert graph.n, "there is no relation to join"
         self.costing = costing

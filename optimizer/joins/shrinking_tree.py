@@ -14,8 +14,6 @@ class ShrinkingTree:
     them, are not contracted, and not below one that is.
     """
 
-    __slots__ = ("_children", "_costing", "_local", "_parent", "cost", "leaves", "open", "relations", "root", "trees")
-
     def __init__(self, graph: JoinGraph, costing: JoinCosting, tree: JoinTree) -> None:
         self._costing = costing
         self.open: set[int] = set()

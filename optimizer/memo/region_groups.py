@@ -15,8 +15,6 @@ class RegionGroups:
     """Groups by region. `parent`: by the id of a group, that of the one it became part of, or its own; the memo's, which would
     hold itself if it gave its `find`."""
 
-    __slots__ = ("_found", "_group", "_key", "_over", "_owners", "_parent")
-
     def __init__(self, parent: list[int]) -> None:
         self._parent = parent
         self._group: dict[RegionKey, int] = {}

@@ -23,8 +23,6 @@ Candidate: TypeAlias = tuple[RewriteRule, int, bool, int]
 class RuleTable:
     """Rules that are tried together: by type of operator and openings, those that can apply, in order."""
 
-    __slots__ = ("_by_types", "_openings", "_rules", "covers", "sweep")
-
     def __init__(self, rules: tuple[tuple[RewriteRule, int, int], ...], sweep: Sweep | None) -> None:
         self._rules, self.sweep = rules, sweep
         self.covers = len(rules) == 1 and rules[0][0].covers

@@ -20,8 +20,6 @@ from optimizer.algebra.trees import Leaf, Node, Tree, postorder
 class Dag:
     """Interns trees, once `interning` is on. Ids of vertices are stable keys as long as the vertex is kept. Nothing recurses."""
 
-    __slots__ = ("_alive", "_known", "_next", "_numbers", "_operators", "_vertices", "interning")
-
     def __init__(self, interning: bool = False) -> None:
         self.interning = interning
         self._operators: dict[LogicalOperator, int] = {}  # operator -> its number; equal ones have the same

@@ -19,8 +19,6 @@ _STRETCH = 16
 class States:
     """The states that one place in the tree went through. Columns with ids from `fresh` on are told apart only at first."""
 
-    __slots__ = ("_columns", "_fresh", "_seen", "_shapes", "_stretch", "_until")
-
     def __init__(self, columns: Columns, fresh: int) -> None:
         self._columns, self._fresh = columns, fresh
         self._seen: dict[int, tuple[Tree, int]] = {}

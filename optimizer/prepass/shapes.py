@@ -26,8 +26,6 @@ _Key: TypeAlias = tuple[LogicalOperator, ColumnSet, tuple[int, ...]]
 class Shapes:
     """Numbers shapes from 0. Columns with ids below `fixed` keep them, and are told apart; the default renames all."""
 
-    __slots__ = ("_columns", "_fixed", "_numbers", "_of", "_trees")
-
     def __init__(self, fixed: int = 0) -> None:
         self._fixed = fixed
         self._numbers: dict[_Key, int] = {}

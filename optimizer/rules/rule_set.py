@@ -19,11 +19,6 @@ class RuleSet:
     rules want join graphs expanded (`TransformationRule.expands`); `joins`: the implementation rules of joins.
     """
 
-    __slots__ = (
-        "_below", "_implementing", "_of", "barred", "bits", "deep", "deepest", "enforcers", "implementations", "joins",
-        "numbered", "transformations", "wishes",
-    )  # fmt: skip
-
     def __init__(
         self, transformations: tuple[TransformationRule, ...], implementations: tuple[ImplementationRule, ...],
         enforcers: tuple[str, ...], enumeration: str,

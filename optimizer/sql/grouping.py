@@ -40,8 +40,6 @@ class Grouping:
     """The Aggregate, or GroupingSets, over `tree` for the grouping `by` and the aggregate calls in `scalars`; `names` words the
     columns it makes. `claims` are further calls, which stand in subqueries, with the columns those read."""
 
-    __slots__ = ("_by", "_columns", "_context", "_inputs", "_number", "tree")
-
     def __init__(
         self, context: Context, tree: Tree, by: GroupBy, scalars: Iterable[Scalar], names: Mapping[Scalar, str],
         claims: Mapping[AggregateCall, ColumnId],

@@ -58,8 +58,6 @@ def _united(sets: Sequence[KeySet]) -> KeySet:
 class _Expansion:
     """Elements to lists of sets; `keys` are those met so far."""
 
-    __slots__ = ("_bind", "_source", "keys")
-
     def __init__(self, source: Source, bind: Callable[[Any], Scalar]) -> None:
         self._source, self._bind = source, bind
         self.keys: dict[Scalar, None] = {}

@@ -122,8 +122,6 @@ class Unnest(NamedTuple):
 class _Block:
     """The state of one block while its clauses are bound: items and, for messages, where their columns were written."""
 
-    __slots__ = ("aliases", "claims", "context", "items", "operand", "qualify", "refs", "scope", "unnest")
-
     def __init__(self, context: Context, scope: Scope, operand: bool) -> None:
         self.context, self.scope, self.operand = context, scope, operand
         self.items: list[Item] = []
@@ -395,8 +393,6 @@ def _is_group_by_all(clause: Any) -> bool:
 
 class _Shelf:
     """The columns a Project over `tree` will have: those passed through and those computed, each scalar once."""
-
-    __slots__ = ("_below", "_computed", "_context", "_passed")
 
     def __init__(self, context: Context, tree: Tree) -> None:
         self._context, self._below = context, tree

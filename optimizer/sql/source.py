@@ -40,8 +40,6 @@ class Source:
     """The text of one query with its tokens. `now`: one time for all of it. `differences`: whether timestamps are
     subtracted in it. `unnests`: whether it may have an unnest, by its words."""
 
-    __slots__ = ("_at", "_now", "_tokens", "differences", "sql", "unnests")
-
     def __init__(self, sql: str, tokens: list[Any]) -> None:
         self.sql, self._tokens, self.differences = sql, tokens, False
         self._now: datetime | None = None

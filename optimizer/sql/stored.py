@@ -32,8 +32,6 @@ class Stored(NamedTuple):
 class StoredTable:
     """A table as texts read it, by the words of a text that are names of its columns."""
 
-    __slots__ = ("_always", "_known", "_names", "_table")
-
     def __init__(self, table: Table) -> None:
         self._table = table
         self._names = frozenset(column.name.lower() for column in table.columns)

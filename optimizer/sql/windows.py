@@ -214,8 +214,6 @@ class Windows:
     Windows with one partition stand together, those with the longer order below, so that one sort can serve them.
     """
 
-    __slots__ = ("_columns", "_computed", "_context", "_each_use", "_keys", "tree")
-
     def __init__(self, context: Context, tree: Tree, scalars: Iterable[Scalar], names: dict[Scalar, str]) -> None:
         self._context = context
         self._keys: dict[Scalar, ColumnId] = {}

@@ -23,8 +23,6 @@ MOST_BUCKETS = 50  # of a column: neighbours are put together beyond
 class Overlap:
     """Equated columns, one of each relation: `columns[i]` is member i."""
 
-    __slots__ = ("_bounded", "_common", "_distinct", "_frequency", "_informed", "_known", "_left", "_mean", "_plain")
-
     def __init__(self, columns: Sequence[ColumnFigures]) -> None:
         rests = [_rest(f) for f in columns]
         self._informed = np.array([f.spread is not None or bool(f.frequent) for f in columns])

@@ -20,8 +20,6 @@ from optimizer.stats.relation import RelationStats, columns_of
 class RegionParts:
     """The sets of relations of a region, by their leaves and conjuncts. `rows`: the region's."""
 
-    __slots__ = ("_leaves", "_predicate", "rows")
-
     def __init__(self, leaves: Sequence[RelationStats], predicate: Predicate, rows: RegionRows) -> None:
         self._leaves = {leaf: (1 << i, column_set(leaf.columns)) for i, leaf in enumerate(leaves)}
         self._predicate, self.rows = predicate, rows
@@ -70,8 +68,6 @@ def region_stats(rows: float, leaves: tuple[RelationStats, ...], predicate: Pred
 
 class WiderRows:
     """Rows of sets of `inputs`, some of which are joins of `leaves`, the relations of `region`."""
-
-    __slots__ = ("_masks", "_region", "_rows")
 
     def __init__(self, region: RegionRows, leaves: Sequence[RelationStats], inputs: Sequence[RelationStats]) -> None:
         place = {leaf: i for i, leaf in enumerate(leaves)}

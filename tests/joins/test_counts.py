@@ -11,11 +11,11 @@ from experiments.enumerators.dp_sub import inner_of_dp_sub
 from optimizer.joins.csg import connected_sets, count_connected_sets
 from optimizer.joins.dp_ccp import pairs
 from optimizer.joins.dp_hyp import hyper_pairs
-from optimizer.joins.graph import JoinGraph, Relations, chain, clique, star
+from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition.min_cut_branch import min_cut_branch
 from optimizer.joins.partition.min_cut_conservative import min_cut_conservative
 from tests.joins.by_definition import grid
-from tests.joins.shapes import SHAPES
+from tests.joins.shapes import SHAPES, chain, clique, star
 
 SETS: dict[str, Callable[[int], int]] = {
     "chain": lambda n: n * (n + 1) // 2, "cycle": lambda n: n * n - n + 1, "star": lambda n: 2 ** (n - 1) + n - 1,

@@ -13,11 +13,11 @@ from experiments.enumerators.top_down import top_down
 from optimizer.joins.costing import COutCosting
 from optimizer.joins.dp_ccp import dp_ccp, pairs
 from optimizer.joins.dp_hyp import dp_hyp, hyper_pairs
-from optimizer.joins.graph import JoinGraph, chain, clique, joins_of, star
+from optimizer.joins.graph import JoinGraph, joins_of
 from optimizer.joins.partition.hypergraph import hypergraph
 from optimizer.joins.partition.min_cut_branch import min_cut_branch
 from tests.joins.by_definition import Definition, HashCosting, RandomCosting, c_out, cost_of, random_graph, random_hypergraph
-from tests.joins.shapes import SHAPES
+from tests.joins.shapes import SHAPES, chain, clique, star
 from tests.joins.test_counts import TABLE
 
 BUSHY = {

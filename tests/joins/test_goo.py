@@ -8,11 +8,12 @@ from optimizer.joins.blocks import BlockProblem
 from optimizer.joins.costing import COutCosting, JoinCosting, Ordered
 from optimizer.joins.cross_products import Part
 from optimizer.joins.goo_dp import EXACT, LINEARIZED, BlockEnumerator, goo_dp, intervals
-from optimizer.joins.graph import JoinGraph, Relations, bits, chain, clique, joins_of, star, subsets
+from optimizer.joins.graph import JoinGraph, Relations, bits, joins_of, subsets
 from optimizer.joins.greedy import greedy
 from optimizer.joins.linearized import linearized
 from tests.joins.by_definition import random_graph
 from tests.joins.random_costs import FastCOut, HashJoinCosting, brute_force, check_tree, cost_of, random_c_out
+from tests.joins.shapes import chain, clique, star
 
 
 def goo_by_definition(graph: JoinGraph, costing: JoinCosting) -> list[Relations]:

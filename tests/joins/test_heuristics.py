@@ -7,13 +7,13 @@ import pytest
 
 from optimizer.joins.costing import COutCosting, JoinCosting, Ordered
 from optimizer.joins.goo_dp import goo_dp
-from optimizer.joins.graph import JoinGraph, chain, clique, cycle, star
+from optimizer.joins.graph import JoinGraph
 from optimizer.joins.greedy import greedy
 from optimizer.joins.ikkbz import _rank, component_orders, ikkbz
 from optimizer.joins.linearized import best_of_intervals, linearized
 from tests.joins.by_definition import Definition, random_graph
 from tests.joins.random_costs import FastCOut, HashJoinCosting, brute_force, check_tree, cost_of, random_c_out
-from tests.joins.shapes import SHAPES
+from tests.joins.shapes import SHAPES, chain, clique, cycle, star
 
 HEURISTICS = [greedy, ikkbz, linearized, goo_dp]
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from optimizer.joins.graph import JoinGraph, Relations, bits, chain, clique, cycle, star
+from optimizer.joins.graph import JoinGraph, Relations, bits
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.joins.partition.blocks import blocks_of
 from optimizer.joins.partition.hypergraph import connected, hypergraph
@@ -14,6 +14,7 @@ from optimizer.joins.partition.min_cut_branch import MAX_DEPTH, branch, min_cut_
 from optimizer.joins.partition.min_cut_conservative import conservative, min_cut_conservative
 from optimizer.joins.partition.naive import naive
 from tests.joins.by_definition import Definition, connected_graphs, grid, random_graph, random_hypergraph
+from tests.joins.shapes import chain, clique, cycle, star
 
 Split = Callable[[JoinGraph, Relations], list[Relations]]
 

@@ -5,8 +5,9 @@ from math import prod
 import pytest
 
 from optimizer.joins.csg import count_connected_sets
-from optimizer.joins.graph import JoinGraph, chain, clique, cycle, star
+from optimizer.joins.graph import JoinGraph
 from optimizer.joins.policy import Enumeration, choose
+from tests.joins.shapes import chain, clique, cycle, star
 
 EXACT, LINEARIZED, GOO_DP = Enumeration
 

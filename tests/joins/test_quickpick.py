@@ -6,9 +6,10 @@ from random import Random
 import pytest
 
 from experiments.random_orders import random_tree
-from optimizer.joins.graph import JoinGraph, JoinTree, chain, clique, relations_of
+from optimizer.joins.graph import JoinGraph, JoinTree, relations_of
 from tests.joins.by_definition import random_graph
 from tests.joins.random_costs import check_tree
+from tests.joins.shapes import chain, clique
 from tests.joins.test_goo import random_hypergraph
 
 

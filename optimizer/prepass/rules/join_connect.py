@@ -125,8 +125,6 @@ def _leaves_needed(leaves: list[Node], predicate: list[Scalar]) -> list[int]:
 class _Parts:
     """Joins made so far. `trees`: by the leaves they join; `rest`: conjuncts (by number) that no join tests yet."""
 
-    __slots__ = ("_at_leaf", "_needs", "_neighbours", "_predicate", "_unbound", "_wide", "rest", "trees")
-
     def __init__(self, leaves: list[Node], predicate: list[Scalar], needs: list[int]) -> None:
         self.trees: dict[int, Node] = {1 << number: leaf for number, leaf in enumerate(leaves)}
         self._predicate, self._needs = predicate, needs
