@@ -7,12 +7,12 @@ from functools import partial
 
 from executor.session import Session
 from experiments.commands.inputs import TO_WATCH, Inputs
+from experiments.live_search import LiveSearch
 from optimizer.errors import PlanscopeError, SettingsError
 from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings
 from optimizer.sql.bind import bind
 from optimizer.stats.injected import Injected
-from optimizer.trace.live import LiveSearch
 from optimizer.trace.replay import Replay
 
 

@@ -23,7 +23,7 @@ from experiments.workloads.queries import default_data, resolve_sql
 from memo_viz.stepper.page import PAGE_EVENTS, stepper_page
 from optimizer.errors import SqlError
 from optimizer.trace.file import read_trace
-from optimizer.trace.recorder import Trace, write_jsonl
+from optimizer.trace.recorder import Trace, json_lines
 from optimizer.trace.replay import Replay
 from optimizer.trace.walk import Walk
 
@@ -63,7 +63,8 @@ def _figures(query: str) -> Iterator[tuple[str, float, str, str]]:
         trace = Trace()
         session = Session(open_data(default_data(query) or ""), {"enumeration": "rules", "pruning": "none"})
         session.optimize(resolve_sql(query), trace)
-        write_jsonl(trace, file)
+        with file.open("w", encoding="utf-8") as written:
+            written.writelines(f"{line}\n" for line in json_lines(trace))
         yield "events", float(len(trace.events)), "", f"{file.stat().st_size / 1e6:,.0f} MB in the file"
         del trace, session
         gc.collect()

@@ -8,12 +8,12 @@ from difflib import SequenceMatcher
 from textwrap import wrap
 from typing import Any
 
+from experiments.commands.common_subexpressions import common_subexpressions
 from memo_viz.text import clean, shorten
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.printing import described, show_tree
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.errors import many
-from optimizer.prepass.common_subexpressions import common_subexpressions
 from optimizer.prepass.report import BatchRun, Firing
 from optimizer.stages import Stage
 

@@ -32,9 +32,6 @@ class Dag:
     def __len__(self) -> int:
         return len(self._vertices)
 
-    def __contains__(self, node: Node) -> bool:
-        return id(node) in self._known
-
     def begin_pass(self, root: Tree) -> Tree:
         """The vertex to pass over the graph from."""
         if not self.interning:

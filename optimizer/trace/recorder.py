@@ -8,14 +8,10 @@ without a trace pays one comparison an event.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
-from optimizer.errors import OutputError
 from optimizer.trace.state import finite
 
 FORMAT = "planscope-trace"
@@ -60,20 +56,3 @@ def json_lines(trace: Trace) -> Iterator[str]:
     """The events as JSON lines; an infinite number is written as the text "inf"."""
     for event in trace.events:
         yield json.dumps(finite(event), ensure_ascii=False, allow_nan=False)
-
-
-def write_jsonl(trace: Trace, path: Path) -> None:
-    """Write the trace to `path` whole or not at all. Raises OutputError."""
-    path = Path(path)
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.writelines(line + "\n" for line in json_lines(trace))
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from None

@@ -2,10 +2,10 @@
 
 import pyarrow as pa
 
+from experiments.commands.common_subexpressions import common_subexpressions
 from optimizer.algebra import AggregateCall, Apply, Call, ColumnRef, Join, JoinKind, Literal, OuterRef, Tree, compare
 from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Project, ProjectItem, Scan, ScanColumn
 from optimizer.algebra.rebuild import copy_tree
-from optimizer.prepass.common_subexpressions import common_subexpressions
 from optimizer.prepass.shapes import Shapes
 from tests.unit.prepass.small_trees import BIG, columns_of, cross, limit, scan, where
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from experiments.live_search import LiveSearch
 from optimizer.errors import NoPlan, PlanscopeError
 from optimizer.trace.conditions import condition
-from optimizer.trace.live import LiveSearch
 from optimizer.trace.state import MemoState
 from optimizer.trace.walk import KINDS, Stop, Walk
 from planscope import Replay, Trace
