@@ -13,7 +13,6 @@ from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.region_graph import RegionGraph, ReorderableRegion
-from optimizer.algebra.traits import TraitSet
 from optimizer.cost.model import CostModel
 from optimizer.engines.arrow import offers
 from optimizer.errors import SettingsError
@@ -100,8 +99,7 @@ class Figures:
             lower = number_from(said, lower, finite, self.cost.lower_bound)
         return lower
 
-    def offers(self, op: LogicalOperator, props: LogicalProps, inputs: Sequence[Group]) -> tuple[TraitSet, ...]:
-        return offers(op, props, inputs)
+    offers = staticmethod(offers)
 
 
 class _AskedRows:

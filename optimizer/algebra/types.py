@@ -7,7 +7,7 @@ are asked (`optimizer/sql/coerce.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import product
 
 import pyarrow as pa
@@ -72,16 +72,10 @@ def is_opaque(type: DataType) -> bool:
     return not (is_timestamp(type) or pa.types.is_date(type) or (pa.types.is_decimal128(type) and type.scale >= 0))
 
 
-def is_integer(type: DataType) -> bool:
-    return bool(pa.types.is_integer(type))
-
-
-def is_decimal(type: DataType) -> bool:
-    return bool(pa.types.is_decimal(type))
-
-
-def is_float(type: DataType) -> bool:
-    return bool(pa.types.is_floating(type))
+is_integer: Callable[[DataType], bool] = pa.types.is_integer
+is_decimal: Callable[[DataType], bool] = pa.types.is_decimal
+is_float: Callable[[DataType], bool] = pa.types.is_floating
+is_date: Callable[[DataType], bool] = pa.types.is_date
 
 
 def is_exact(type: DataType) -> bool:
@@ -94,10 +88,6 @@ def is_numeric(type: DataType) -> bool:
 
 def is_string(type: DataType) -> bool:
     return bool(pa.types.is_string(type) or pa.types.is_large_string(type))
-
-
-def is_date(type: DataType) -> bool:
-    return bool(pa.types.is_date(type))
 
 
 def is_timestamp(type: DataType) -> bool:

@@ -9,7 +9,7 @@ order does not matter either.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from optimizer.algebra.columns import ColumnId, column_ids, column_set, union
 from optimizer.algebra.kinds import JoinKind
@@ -33,10 +33,7 @@ class JoinEstimator(ABC):
 
     in_regions = True
 
-    @staticmethod
-    def combine(fractions: Iterable[float]) -> float:
-        """One selectivity of those of several predicates on one relation."""
-        return back_off(fractions)
+    combine = staticmethod(back_off)  # one selectivity of those of several predicates on one relation
 
     def __init__(self) -> None:
         self._regions: dict[tuple[tuple[RelationStats, ...], Predicate], RegionRows] = {}

@@ -73,10 +73,7 @@ class Overlap:
         return share / base if base > 0.0 else 1.0
 
 
-@lru_cache(maxsize=256)
-def overlap_of(columns: tuple[ColumnFigures, ...]) -> Overlap:
-    """The overlap of these columns; kept, as groups of one query and queries over the same tables ask for it again."""
-    return Overlap(columns)
+overlap_of = lru_cache(maxsize=256)(Overlap)  # kept: groups of one query and queries over the same tables ask for it again
 
 
 def _rest(figures: ColumnFigures) -> _Rest:
