@@ -72,8 +72,8 @@ class Replay:
         self.position = 0
         self.damage: str | None = None
         self._more = more
-        self._state = MemoState()
-        self._draft = Draft(self._state)
+        self.state = MemoState()  # at the position
+        self._draft = Draft(self.state)
         self._blocks: list[_Block] = []
         self._base, self._base_block = MemoState(), 0
 
@@ -112,7 +112,7 @@ class Replay:
         elif block > self.position // BLOCK:
             self._go_on(block)
         self._forward(position)
-        return self._state
+        return self.state
 
     def reach(self, position: int) -> int:
         """The same position where the trace is that long, else its end; a search that is running goes on until then."""
@@ -129,28 +129,23 @@ class Replay:
         """The state after the last event; a running search is run to its end."""
         return self.seek(sys.maxsize)
 
-    @property
-    def state(self) -> MemoState:
-        """The state at the position."""
-        return self._state
-
     def _go_on(self, block: int) -> None:
         """Go to the start of a later block."""
         for each in self._blocks[self.position // BLOCK : block]:
-            each.over(self._state)
-        self._begin(self._state, block * BLOCK)
+            each.over(self.state)
+        self._begin(self.state, block * BLOCK)
 
     def _go_back(self, block: int) -> None:
         """Go to the start of this or an earlier block. It is kept, since a step back seldom comes alone."""
         if self._base_block != block:
             self._begin(MemoState(), 0)
             self._go_on(block)
-            self._base, self._base_block = self._state, block
+            self._base, self._base_block = self.state, block
         self._begin(self._base.copy(), block * BLOCK)
 
     def _begin(self, state: MemoState, position: int) -> None:
         """Go on from the state at the start of a block."""
-        self._state, self._draft, self.position = state, Draft(state), position
+        self.state, self._draft, self.position = state, Draft(state), position
 
     def _forward(self, position: int) -> None:
         events, draft = self.events, self._draft
@@ -169,7 +164,7 @@ class Replay:
             if self.position % BLOCK == 0:
                 if len(self._blocks) < self.position // BLOCK:
                     self._blocks.append(_block(draft))
-                self._begin(self._state, self.position)
+                self._begin(self.state, self.position)
                 draft = self._draft
 
     def _anew(self) -> None:

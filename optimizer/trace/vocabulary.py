@@ -28,12 +28,8 @@ def _text(value: Any) -> bool:
     return type(value) is str
 
 
-def _wholes(value: Any) -> bool:
-    return type(value) is list and all(map(_whole, value))
-
-
-def _texts(value: Any) -> bool:
-    return type(value) is list and all(map(_text, value))
+def _each(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: type(value) is list and all(map(fits, value))
 
 
 def _tree(value: Any) -> bool:
@@ -61,8 +57,8 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(["count", "group", "mexpr", "goal", "event", "task"], _whole),
     **dict.fromkeys(["number", "limit"], _number),
     **dict.fromkeys(["text", "choice", "rule", "op", "traits"], _text),
-    **dict.fromkeys(["groups", "relations", "mexprs", "goals", "plans", "bounds"], _wholes),
-    **dict.fromkeys(["columns", "each_traits"], _texts),
+    **dict.fromkeys(["groups", "relations", "mexprs", "goals", "plans", "bounds"], _each(_whole)),
+    **dict.fromkeys(["columns", "each_traits"], _each(_text)),
     "flag": lambda value: type(value) is bool,
     "tree": _tree,
     "plan": _plan,
