@@ -10,9 +10,10 @@ import json
 import shutil
 from pathlib import Path
 
+from experiments.stored_rows import rows_ascend
 from experiments.workloads.cache import Progress, cached_dataset
 from experiments.workloads.described import with_described_tables
-from optimizer.catalog.order import remember_orders, rows_ascend
+from optimizer.catalog.order import remember_orders
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset, read_declarations
 

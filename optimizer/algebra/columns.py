@@ -39,6 +39,8 @@ class Columns:
     `derived_ids`: the columns that rules of the search added. `types`: those of all columns, each object by its `id`.
     """
 
+    __slots__ = ("_all", "_derived", "derived_ids", "types")
+
     def __init__(self) -> None:
         self._all: list[Column | ColumnId | tuple[Sequence[Any], ColumnId, str]] = []  # a column, or what it is made of
         self.types: dict[int, DataType] = {}

@@ -1,4 +1,4 @@
-"""In which order a table's rows are stored: checked by reading them, remembered in `_planscope/order.json`.
+"""In which order a table's rows are stored, as somebody has checked it by reading them: remembered in `_planscope/order.json`.
 
     {"version": 1, "tables": {"orders": {"order": ["o_orderkey"], "files": {"orders.parquet": "FINGERPRINT TIME"}}}}
 
@@ -13,46 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.types as kinds
-
 from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER, replace_file
-from optimizer.catalog.source import as_declared, open_source
 from optimizer.catalog.table import Table
 from optimizer.errors import CatalogError
-
-
-def rows_ascend(table: Table, order: Sequence[str], strictly: bool = False) -> bool:
-    """Whether the stored rows are sorted ascending by `order`, NULLs last; `strictly`: and no two of them are equal there.
-
-    Reads those columns once, batch by batch. Always False for floating-point columns, whose NaN sorts differently elsewhere.
-    """
-    if any(kinds.is_floating(table.schema.field(name).type) for name in order):
-        return False
-    last: pa.RecordBatch | None = None
-    for batch in open_source(table).to_batches(columns=as_declared(table, order)):
-        if not batch.num_rows:
-            continue
-        seams = [] if last is None else [[pa.concat_arrays([a, b[:1]]) for a, b in zip(last, batch, strict=True)]]
-        if not all(_ascends(columns, strictly) for columns in [*seams, batch.columns]):
-            return False
-        last = batch.slice(batch.num_rows - 1)
-    return True
-
-
-def _ascends(columns: Sequence[pa.Array], strictly: bool) -> bool:
-    """Whether no row is greater than the next one (`strictly`: nor equal to it), comparing column by column."""
-    tied = pa.scalar(True)  # rows equal to the next one in all columns so far
-    for column in columns:
-        here, after = column[:-1], column[1:]
-        here_null, after_null = pc.is_null(here), pc.is_null(after)
-        greater = pc.or_(pc.fill_null(pc.greater(here, after), False), pc.and_(here_null, pc.invert(after_null)))
-        if pc.any(pc.and_(tied, greater)).as_py():
-            return False
-        tied = pc.and_(tied, pc.or_(pc.fill_null(pc.equal(here, after), False), pc.and_(here_null, after_null)))
-    return not (strictly and pc.any(tied).as_py())
 
 
 def remember_orders(folder: Path, orders: Mapping[str, Sequence[str]], tables: Mapping[str, Table]) -> None:

@@ -23,11 +23,12 @@ import pytest
 
 from executor.arrow.context import Tuning
 from executor.arrow.run import execute_table
+from experiments.stored_rows import rows_ascend
 from optimizer.algebra import LogicalOperator, LogicalProps, PhysicalOperator, column_ids
 from optimizer.algebra.evaluate_order import group_key
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.traits import ANY, TraitSet
-from optimizer.catalog.order import remember_orders, rows_ascend
+from optimizer.catalog.order import remember_orders
 from optimizer.catalog.table import Catalog
 from optimizer.cost.model import Bounded
 from optimizer.dataset import open_dataset

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from experiments.stored_rows import open_source
 from optimizer.catalog.histogram import Histogram
-from optimizer.catalog.source import open_source
 from optimizer.catalog.table import Catalog, ColumnStats, Table
 
 

@@ -28,9 +28,9 @@ from experiments.pipeline.spark.keys import dangling, none_breaks, repeated, wit
 from experiments.pipeline.spark.paths import reader, to_read
 from experiments.pipeline.spark.session import SMALL, Say, Start
 from experiments.pipeline.spark.tasks import collect, rows_of_tasks
+from experiments.stored_rows import as_declared, open_source
 from optimizer.algebra.types import common_type
 from optimizer.catalog.findings import Constraint, read_findings
-from optimizer.catalog.source import as_declared, open_source
 from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import CatalogError, many
 

@@ -24,9 +24,9 @@ from executor.atomic import atomic_output, make_folder
 from experiments.pipeline.sketches import stored
 from experiments.pipeline.sketches.column import ColumnSketch, merge_sketches, sketch_of
 from experiments.pipeline.sketches.hyperloglog import HyperLogLog, counter_of, hashes, merge_counters
+from experiments.stored_rows import as_declared, open_source
 from optimizer.catalog.csv_files import csv_input
 from optimizer.catalog.folder import METADATA_FOLDER
-from optimizer.catalog.source import as_declared, open_source
 from optimizer.catalog.table import Table
 from optimizer.errors import CatalogError, OutputError
 

@@ -15,8 +15,9 @@ from experiments.pipeline.spark.make import Dataset, make_dataset
 from experiments.pipeline.spark.manifest import Facts, Files, file_facts
 from experiments.pipeline.spark.publish import Plan
 from experiments.pipeline.spark.session import Say, Start
+from experiments.stored_rows import rows_ascend
 from optimizer.catalog.dataset import SCHEMA_FILE
-from optimizer.catalog.order import remember_orders, rows_ascend
+from optimizer.catalog.order import remember_orders
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError, OutputError, many
 

@@ -14,7 +14,7 @@ from experiments.pipeline.generate.parts import part_file, scratch
 from experiments.pipeline.generate.recipe import Part, Recipe, Task, key_orders, parts_of
 from experiments.pipeline.spark.keys import none_breaks
 from experiments.pipeline.spark.session import Say
-from optimizer.catalog.source import open_source
+from experiments.stored_rows import open_source
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
 

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 from executor import Session
-from optimizer.catalog.order import rows_ascend
-from optimizer.catalog.source import as_declared, open_source
+from experiments.stored_rows import as_declared, open_source, rows_ascend
 from optimizer.catalog.table import Table
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError

@@ -12,8 +12,8 @@ import pytest
 
 from executor import Session
 from executor.formats import cell_texts
+from experiments.stored_rows import open_source
 from optimizer.algebra.types import is_opaque
-from optimizer.catalog.source import open_source
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
 from optimizer.catalog.types import canonical_type
 from optimizer.dataset import open_dataset

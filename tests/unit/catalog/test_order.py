@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from optimizer.catalog.order import remember_orders, rows_ascend
+from experiments.stored_rows import rows_ascend
+from optimizer.catalog.order import remember_orders
 from optimizer.catalog.table import Table
 from optimizer.dataset import open_dataset
 

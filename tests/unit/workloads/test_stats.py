@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor.session import Session
+from experiments.stored_rows import open_source
 from experiments.workloads.data import dataset_folder, open_data
 from experiments.workloads.described import with_described_tables
 from experiments.workloads.queries import built_in_queries, default_data, resolve_sql
 from experiments.workloads.true_cardinalities import WORKLOADS, true_cardinalities
-from optimizer.catalog.source import open_source
 from optimizer.catalog.table import Catalog
 from optimizer.errors import CatalogError, SqlError
 from optimizer.sql.schema import parse_schema
