@@ -4,8 +4,6 @@ What an extension needs is here by name: `from optimizer import Optimizer, Setti
 Names are looked up when they are first used, so importing one part does not import all of them.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -6,8 +6,6 @@ collector is switched on again, either: all objects there are become old ones, a
 cost a seventh of planning TPC-DS. For the garbage of others there is a full pass from time to time.
 """
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Opening a dataset folder: files and statistics from `catalog`, declarations from `sql`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

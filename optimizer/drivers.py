@@ -1,7 +1,5 @@
 """Which driver runs a search."""
 
-from __future__ import annotations
-
 from optimizer.cost.model import CostModel
 from optimizer.iterative.search import IterativeSearch
 from optimizer.memo.memo import Memo

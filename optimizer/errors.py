@@ -4,8 +4,6 @@ An error says what is wrong, where, and what to do. `str(error)` is the whole me
 it takes; no traceback belongs to it. Anything else that escapes is a bug of ours and becomes an `InternalError`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 

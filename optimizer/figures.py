@@ -1,7 +1,5 @@
 """What the memo asks for when it makes a group."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Errors that the code of a plug-in is to blame for, told with its file and line."""
 
-from __future__ import annotations
-
 import sys
 import traceback
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The figures of a finished search, from its counters, its memo and its regions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any

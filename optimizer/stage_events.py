@@ -3,8 +3,6 @@
 Trees are flat, so that any depth can be written: a list of operators, parents first, each [depth, op, detail].
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.columns import Columns

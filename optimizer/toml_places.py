@@ -4,8 +4,6 @@ A place is found by reading lines: table headers, keys, and within the value of 
 messages only: where it finds nothing, they name the table and key instead of a line.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

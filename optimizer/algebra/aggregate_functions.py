@@ -1,7 +1,5 @@
 """The functions of several rows: aggregates, and what only a window has."""
 
-from __future__ import annotations
-
 import operator
 from functools import partial, reduce
 

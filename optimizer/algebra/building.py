@@ -1,7 +1,5 @@
 """Parts of trees that are built everywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TypeVar
 

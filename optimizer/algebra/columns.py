@@ -3,8 +3,6 @@
 Operators and scalars refer to ids, never to positions, so a join can be reordered without renumbering anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ their texts differ. Two intervals need not be: a month equals 30 days, yet they 
 is determined by it only where it cannot tell the representations apart.
 """
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from optimizer.algebra.columns import DataType

@@ -7,8 +7,6 @@ Any duplicate-free superset of the bindings will do, since the join back to L dr
 join anyway, are left out. Every use of D is a copy with columns of its own.
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.building import filtered, passed
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind

@@ -5,8 +5,6 @@ Values are those of `pyarrow.Scalar.as_py`: int, float, `Decimal` with its type'
 nothing that binding has checked: operand types are equal where functions want them equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

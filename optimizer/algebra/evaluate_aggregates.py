@@ -5,8 +5,6 @@ through the data twice, first for the means, then for the sums of powers of the 
 that is infinite or no number, so do they.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence

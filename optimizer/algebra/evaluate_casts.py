@@ -4,8 +4,6 @@ Numbers round half away from zero, except float to integer, which rounds half to
 around it, `_` between digits, exponents); what cannot be read or does not fit raises ExecutionError.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from contextlib import suppress

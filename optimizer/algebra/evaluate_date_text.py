@@ -1,7 +1,5 @@
 """Reference semantics of `strftime` and `strptime`: a date or timestamp as text and back, by DuckDB's letters, in English."""
 
-from __future__ import annotations
-
 import calendar
 import re
 from collections.abc import Callable

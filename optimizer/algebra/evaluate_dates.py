@@ -1,7 +1,5 @@
 """Reference semantics of dates and timestamps. Years 1 to 9999: what Python's (and so Arrow's `as_py`) values can say."""
 
-from __future__ import annotations
-
 import calendar
 from collections.abc import Callable
 from datetime import date, datetime, timedelta

@@ -1,7 +1,5 @@
 """Reference semantics of functions that few queries need: more of text, of numbers and bits, and of dates."""
 
-from __future__ import annotations
-
 import calendar
 import math
 import re

@@ -4,8 +4,6 @@ Integers raise on leaving the range of their type, decimals on needing more digi
 around. Every result passes through `fit`, so a value always looks as Arrow would give it back.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from decimal import ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation

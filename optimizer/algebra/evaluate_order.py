@@ -4,8 +4,6 @@ Strings are ordered by code point (which is also the order of their UTF-8 bytes)
 with months of 30 days and days of 24 hours, and 0.0 equals -0.0.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -3,8 +3,6 @@
 `options` is a string of c (case matters), i (it does not), s (a dot takes a line end too) and, to replace, g (every match).
 """
 
-from __future__ import annotations
-
 import re
 from typing import TypeAlias
 

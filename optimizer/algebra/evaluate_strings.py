@@ -1,7 +1,5 @@
 """Reference semantics of string functions. A character is a Unicode code point, as in DuckDB."""
 
-from __future__ import annotations
-
 from optimizer.errors import ExecutionError
 
 SPACES = f" \xa0\u1680{''.join(map(chr, range(0x2000, 0x200B)))}\u202f\u205f\u3000"  # Unicode class Zs: no tabs, no line ends

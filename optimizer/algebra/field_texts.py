@@ -4,8 +4,6 @@ Blanks around it do not count. A BOOLEAN is one of DuckDB's words, in any case; 
 with a zone becomes UTC, and zeros may follow its microseconds.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyarrow as pa

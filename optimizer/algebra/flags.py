@@ -3,8 +3,6 @@
 Higher bits are in `prepass.openings`.
 """
 
-from __future__ import annotations
-
 AGGREGATE, SUBQUERY, WINDOW, GROUPING = 1, 2, 4, 8  # of scalars
 REFERENCE, NOT_TRUE = 16, 32  # of scalars and trees: reads a spool, has a literal FALSE or NULL
 APPLY, OUTER_JOIN, CROSS_PRODUCT, MARK, CHOICE = 64, 128, 256, 512, 1024  # of trees

@@ -5,8 +5,6 @@ one. Operand types are made equal by explicit casts when a query is bound, so th
 Semantics are DuckDB's. The functions are in `scalar_functions` and `aggregate_functions`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 As with a WeakValueDictionary, in half its time, and with one object for each key also where several threads build it at once.
 """
 
-from __future__ import annotations
-
 from threading import RLock
 from typing import Any
 from weakref import ref

@@ -1,7 +1,5 @@
 """The n-ary inner join: all relations of a region and all its conjuncts, with no order chosen yet."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeGuard

@@ -1,7 +1,5 @@
 """Patterns of LIKE taken apart, for those who need not ask the reference (`evaluate_strings.like`) about every text."""
 
-from __future__ import annotations
-
 from enum import Enum
 
 

@@ -7,8 +7,6 @@ A scalar counts only if it is NULL exactly where the column is, so that NULLs st
 other numbers and stays NaN, so no descending function of a float qualifies; roundings of IEEE 754 keep the order.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

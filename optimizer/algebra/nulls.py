@@ -5,8 +5,6 @@ FALSE, NULL? Columns of the NULL side are NULL, other columns may be anything. A
 does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Predicates: tuples of conjuncts in canonical order, the empty tuple being TRUE; how they are made and taken apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from optimizer.algebra.columns import ColumnSet, union

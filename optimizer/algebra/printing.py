@@ -1,7 +1,5 @@
 """Trees as text, one operator a line, inputs indented below it; and figures for people."""
 
-from __future__ import annotations
-
 import re
 
 from optimizer.algebra.columns import Columns

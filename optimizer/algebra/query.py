@@ -1,7 +1,5 @@
 """A bound query: what the SQL front end hands on."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId, Columns

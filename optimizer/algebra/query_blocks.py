@@ -4,8 +4,6 @@ A query block is what is below a group, a window, a limit or a set operation of 
 a set of relations depends on that alone. It does not depend on what joined them first, or on how joins were cut into regions.
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import ColumnSet, union
 from optimizer.algebra.logical import Filter, Project
 from optimizer.algebra.logical_joins import Join

@@ -1,7 +1,5 @@
 """Whether an expression may raise an error."""
 
-from __future__ import annotations
-
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Apply, SingleJoin
 from optimizer.algebra.trees import Node, Tree, postorder

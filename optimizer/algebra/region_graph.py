@@ -1,7 +1,5 @@
 """Joins of any kind over a set of relations, with no order chosen yet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeVar

@@ -1,7 +1,5 @@
 """The scalar functions; aggregates and window functions are in `aggregate_functions`."""
 
-from __future__ import annotations
-
 import calendar
 import math
 import operator

@@ -1,7 +1,5 @@
 """Scalars as trees: what walks through them and rewrites them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 

@@ -5,8 +5,6 @@ type exists; the caller words the error. String literals and integer literals be
 are asked (`optimizer/sql/coerce.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from itertools import product
 

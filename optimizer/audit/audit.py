@@ -14,8 +14,6 @@ ABANDONED promise only their lower bound. Claims are judged in the order of the 
 search went wrong, rather than what followed from it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import NamedTuple
 

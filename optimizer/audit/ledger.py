@@ -9,8 +9,6 @@ events leave open are answered here from those before them:
 A restart makes what came before it void; `Ledger.entries` has it all, `valid` only what came after the last restart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 

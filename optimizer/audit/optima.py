@@ -4,8 +4,6 @@ Choices are goals; a goal's ways are all its moves (`AllMoves`): every logical e
 every alternative, and the enforcers. The cheapest plan of each is settled bottom-up without bounds or limits (`memo.space`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from optimizer.memo.goal import INFINITY, Goal

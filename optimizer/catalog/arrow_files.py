@@ -1,7 +1,5 @@
 """What an Arrow IPC file (also called Feather version 2) holds: columns from its schema, the rest by reading it once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

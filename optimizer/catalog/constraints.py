@@ -1,7 +1,5 @@
 """What schema.sql declares of a table, checked against the columns its files have."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

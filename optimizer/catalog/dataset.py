@@ -1,7 +1,5 @@
 """A folder read into a catalog: files, footers, declarations, and whether they agree."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import astuple, replace

@@ -1,7 +1,5 @@
 """What a dataset's schema.sql declares: column types and constraints, as plain data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whether a CSV file is delimited by something else than was thought."""
 
-from __future__ import annotations
-
 _USUAL = (";", "\t", "|", ",")
 
 

@@ -1,7 +1,5 @@
 """What the files of one table say about their contents, whatever their format."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

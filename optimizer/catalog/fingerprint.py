@@ -5,8 +5,6 @@ column chunk, so that it need not be read; any other file by all its bytes. So t
 values in another order may look alike; whatever depends on more looks at the time of change as well (`order`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable

@@ -10,8 +10,6 @@ Names that start with "." or "_" are skipped, and so is every file of another ki
 A file or folder of which no table can be made does not stand in the way of others: whoever asks for its table is told.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 import os

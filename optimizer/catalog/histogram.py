@@ -1,7 +1,5 @@
 """Equi-depth histograms of stored columns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Statistics of columns by going through their values once, for formats that do not store any."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 

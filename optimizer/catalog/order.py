@@ -6,8 +6,6 @@ A remembered order counts only while the table's files are the ones it was check
 fingerprint can tell, same time of change.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

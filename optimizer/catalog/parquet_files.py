@@ -1,7 +1,5 @@
 """What a Parquet file says about itself: columns, rows and statistics, from its footer alone."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path

@@ -8,8 +8,6 @@ Figures of a table count only while its files are the ones that were read: same 
 same time of change. Values are texts by their column's type (`value_text`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -3,8 +3,6 @@
 A catalog may describe tables without rows at hand (`files` empty): statistics are enough to plan.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -6,8 +6,6 @@ Unsigned integers become the next wider type, so that every value fits. Timestam
 in UTC. All other types stay as they are: such a column is opaque (`algebra/types.py`).
 """
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.types as kinds
 

@@ -1,7 +1,5 @@
 """Values of columns as text, for files of statistics: what `text` writes, `value` reads back exactly."""
 
-from __future__ import annotations
-
 import base64
 import datetime
 from collections.abc import Callable

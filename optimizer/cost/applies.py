@@ -4,8 +4,6 @@ An operator in the right input of an Apply runs once for each binding. Its first
 further runs compiled expressions, opened files, hash tables on kept rows and the kept rows themselves are there already.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra import physical

@@ -14,8 +14,6 @@ of them, and the topmost gives the group's rows; hence
 Any other group: the bounds of its inputs plus the cheapest of its operators that the engine has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.join_graph import JoinGraph

@@ -1,7 +1,5 @@
 """Costs by class of operator, with room for operators that a plug-in brings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -27,8 +27,6 @@ Lower bound of a group of joins: its rows and the bounds of its leaves, as for C
 what the leaves cost is in every plan. Of other groups: the bounds of the inputs and the cheapest implementation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import log2
 from typing import Any

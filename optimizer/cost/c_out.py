@@ -4,8 +4,6 @@ Lower bound of a join group: its own rows and the bounds of its leaves. Admissib
 join that gives these rows, and contains a plan of every leaf.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.join_graph import JoinGraph

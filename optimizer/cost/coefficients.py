@@ -4,8 +4,6 @@ All are nanoseconds, none is negative. `planscope calibrate` measures them on a 
 (two cores). A cost is linear in them, so they can be fitted by least squares and a bound in terms of them holds for any.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 
 from optimizer.errors import SettingsError

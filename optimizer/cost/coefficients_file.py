@@ -5,8 +5,6 @@
 What was measured, where and how well it fits stand beside the coefficients for people to read; only these are read back.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ A model that gives its `JoinCosts` lets the search cost joins of whole relation 
 expression for each of them; other models have their joins costed one operator at a time.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """What the search asks of a cost model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 

@@ -28,8 +28,6 @@ Lower bound. Each operator costs at least its set-up and 1/N of arrow's work, an
 for a group of joins of k leaves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

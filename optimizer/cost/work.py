@@ -3,8 +3,6 @@
 One method an operator, linear in the coefficients. Rows are taken as at least one, so that no work is free.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import log2, sqrt

@@ -1,7 +1,5 @@
 """What every method of decorrelation asks of a correlated tree and says of its columns."""
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.congruence import has_one_form, is_congruent
 from optimizer.algebra.scalar_trees import bound_to

@@ -5,8 +5,6 @@
 An empty set has a row also where there is no input, so unnesting has to treat it as what it is.
 """
 
-from __future__ import annotations
-
 from typing import cast
 
 from optimizer.algebra.building import passed_all, passed_as

@@ -3,8 +3,6 @@
 λo;i,n for each binding of r  ≡  σ[i < k ≤ i + n](Ω[k := row_number() by r order o](E))
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.building import numbered
 from optimizer.algebra.columns import ColumnId, Columns
 from optimizer.algebra.logical import Filter, Limit

@@ -7,8 +7,6 @@ three-valued, a filter is not: where the conjunct of a filter is UNKNOWN its row
 `p IS TRUE`; for an equality as k IS NOT DISTINCT FROM x over rows with k IS NOT NULL.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

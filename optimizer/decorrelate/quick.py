@@ -4,8 +4,6 @@ They are the special rules that Calcite's RelDecorrelator tries first: scalar pr
 with the counts put right by a null indicator, and what prepares them (filters into joins, filters past projections).
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.decorrelate.correlation import named

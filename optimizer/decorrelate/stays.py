@@ -1,7 +1,5 @@
 """Why an Apply is not removed."""
 
-from __future__ import annotations
-
 
 class Stays(Exception):
     """An Apply cannot be removed by a method; the reason is for people. Raised and caught within a method."""

@@ -8,8 +8,6 @@ What it does not take: windows, set operations, grouping sets, full outer joins 
 Applies are removed before outer ones, so generators for outer and inner columns are multiplied, which `general` avoids.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The Arrow engine as the optimizer sees it: its cost models, and the orders that its plans can have without sorting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Protocol

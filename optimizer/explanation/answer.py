@@ -1,7 +1,5 @@
 """The answer to "why not this plan?", as data and as text."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import zip_longest
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Figures that are changed on purpose: row counts of relation sets, and factors on the cost of operators."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from copy import copy
 

@@ -1,7 +1,5 @@
 """Why a search did not take one operator of a plan: the kinds of reasons, and how a move that lost is found in the trace."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple

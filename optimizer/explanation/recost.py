@@ -5,8 +5,6 @@ statistics of each group, from its first expression, inputs first; its bound; co
 it did the first time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from numbers import Real

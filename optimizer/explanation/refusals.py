@@ -1,7 +1,5 @@
 """Why there is no such expression: rules that are off, whose pattern was not found, or whose guard refused."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Collection, Iterable, Sequence

@@ -9,8 +9,6 @@ When groups turn out to be one, costs may rise: figures change. Then what follow
 plans, and costed again; all other goals keep their ways and plans.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Set
 
 from optimizer.memo.alternatives import alternatives

@@ -1,7 +1,5 @@
 """A first join order of a join graph, as expressions of the memo: a plan before its splits are enumerated, or instead."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from optimizer.algebra.kinds import JoinKind

@@ -8,8 +8,6 @@ The cost of a group is that of its best plan; before it has one, its lower bound
 groups are final in order of falling importance, as in Dijkstra's algorithm.
 """
 
-from __future__ import annotations
-
 from heapq import heapify, heappop, heappush
 
 from optimizer.iterative.match import Match

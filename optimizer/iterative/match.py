@@ -1,7 +1,5 @@
 """Matches: what the iterative driver queues."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from optimizer.algebra.trees import Tree

@@ -13,8 +13,6 @@ expanded by their rule, split after split; the adaptive enumeration leaves those
 `budget_tasks` and `budget_ms` count from the first plan on; `budget_mexprs` and `budget_groups` stop the transformations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from optimizer.algebra.join_graph import JoinGraph

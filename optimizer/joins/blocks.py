@@ -1,7 +1,5 @@
 """Part of a join problem as one of its own: some join trees, found before, are its relations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.columns import union

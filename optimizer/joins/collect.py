@@ -8,8 +8,6 @@ Guards  a join with a conjunct that is volatile or may raise stays out of join g
         with it, `operator_tree` says. A left join goes above inner ones that do not read its right side
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias
 

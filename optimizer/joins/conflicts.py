@@ -25,8 +25,6 @@ orders are missed: a chain of four left joins on keys has 5, and would lose one.
 Source  Moerkotte, Fender and Eich, On the Correct and Complete Enumeration of the Core Search Space, SIGMOD 2013
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

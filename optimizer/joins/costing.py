@@ -1,7 +1,5 @@
 """What join ordering asks about sets of relations: rows and costs."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, Protocol
 
 import numpy as np

@@ -4,8 +4,6 @@ The heuristics order the components of a graph apart and then call `cross_join`,
 only inside these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple

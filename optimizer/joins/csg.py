@@ -4,8 +4,6 @@ Source: the enumeration of connected subgraphs of Moerkotte and Neumann, VLDB 20
 neighbours, which are then left out of what grows from there, and it only ever grows by relations above its lowest one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice

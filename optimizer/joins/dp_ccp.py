@@ -4,8 +4,6 @@ Source: Moerkotte and Neumann, VLDB 2006. For every connected set, growing from 
 that are next to it and lie above that relation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from optimizer.joins.costing import JoinCosting, Ordered

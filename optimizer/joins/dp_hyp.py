@@ -6,8 +6,6 @@ it counts once it has a plan, which the order of enumeration makes sure of. Whil
 lower neighbours are excluded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from optimizer.joins.costing import JoinCosting, Ordered

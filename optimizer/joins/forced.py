@@ -6,8 +6,6 @@ brings no more of X together than one of them has, or is X. Forced sets are comp
 forced set and those next below it lies a join problem of its own, whose relations are these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from optimizer.joins.blocks import BlockProblem, graph_of_blocks

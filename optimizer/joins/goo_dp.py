@@ -4,8 +4,6 @@ Neumann and Radke, Adaptive Optimization of Very Large Join Queries, SIGMOD 2018
 Kossmann and Stocker, TODS 2000 (IDP-2), with greedy operator ordering for the first tree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ A join changes the candidates of the joined tree only. They go to a heap, those 
 makes at most n² calls of `rows` on a clique, n²/2 on a star, fewer than 3n on a chain, and as many heap operations.
 """
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
 
 from optimizer.joins.costing import JoinCosting, Ordered

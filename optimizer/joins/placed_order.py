@@ -5,8 +5,6 @@ reads it somewhere below. Two relations of one part are no order of the region a
 the same names occur in several regions, as in a subquery over the tables of the query around it, the order holds for each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from optimizer.algebra.columns import ColumnSet

@@ -1,7 +1,5 @@
 """The table of dynamic programming: for each set of relations the cheapest join order found."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from optimizer.joins.costing import JoinCosting, Ordered

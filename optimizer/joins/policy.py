@@ -4,8 +4,6 @@ Neumann and Radke, Adaptive Optimization of Very Large Join Queries, SIGMOD 2018
 connected subgraphs rather than by the relations: a chain of 100 has 5,050 of them, a clique of 14 has 16,383.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import NamedTuple
 

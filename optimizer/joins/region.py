@@ -9,8 +9,6 @@ inner conjuncts, which go into the predicate of an inner join and into a filter 
 tells whether a part has any plan at all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 

@@ -1,7 +1,5 @@
 """What heuristics are told of a region: rows and join costs, of as many relations as there may be."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.cost.joins import JoinCosts

@@ -14,8 +14,6 @@ Source  Moerkotte, Fender and Eich, On the Correct and Complete Enumeration of t
 of l_asscom(full, left) is on e1, the side the full join extends; with a condition on e3 instead, rows differ (see the tests).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 

@@ -5,8 +5,6 @@ its part in each block of the graph (`partition.blocks`), each relation taking a
 way, a complete block of p relations in 2^(p-1) - 1, and only other blocks need an algorithm, once for each part of a block.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain

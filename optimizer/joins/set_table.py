@@ -18,8 +18,6 @@ Source: dynamic programming over connected subgraphs (Moerkotte and Neumann, VLD
 SIGMOD 1979).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 

@@ -1,7 +1,5 @@
 """The ways in which a physical expression can meet a goal: pass-through of what is required, derive from what is offered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 

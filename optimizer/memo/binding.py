@@ -1,7 +1,5 @@
 """Bindings: the trees that a rule's pattern finds below a multi-expression."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import product
 

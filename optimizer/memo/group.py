@@ -1,7 +1,5 @@
 """Groups: plain slotted data. Everything else refers to them by small int ids."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 from optimizer.algebra.columns import ColumnId, ColumnSet

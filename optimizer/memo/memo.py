@@ -6,8 +6,6 @@ group than the rule says, the two groups are one: they are merged, and parents w
 worklist, which may find further duplicates and so further merges.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 

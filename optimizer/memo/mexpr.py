@@ -1,7 +1,5 @@
 """Multi-expressions: plain slotted data. Logical and physical ones are separate types."""
 
-from __future__ import annotations
-
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.traits import TraitSet

@@ -3,8 +3,6 @@
 Leaves are groups, so keys change when groups are merged: those that name the group that went, and no others.
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.scalars import Predicate
 from optimizer.memo.group import Binders, Group, Region
 

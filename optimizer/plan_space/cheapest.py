@@ -8,8 +8,6 @@ per choice gives plans out in order. A choice is asked for its next plan only wh
 Sources: Huang and Chiang, Better k-best parsing, IWPT 2005 (algorithm 3); Knuth 1977 for the first plan.
 """
 
-from __future__ import annotations
-
 from heapq import heapify, heappop, heappush
 
 from optimizer.plan_space.settle import Settled, cost_of

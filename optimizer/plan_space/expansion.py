@@ -1,7 +1,5 @@
 """The whole memo, for those who look at every plan."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

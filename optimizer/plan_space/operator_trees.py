@@ -5,8 +5,6 @@ A tree may then be a plan of several choices of its group, and in several ways; 
 bottom-up by the exact set of choices that accept them (the subset construction that makes a tree automaton deterministic).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter

@@ -1,7 +1,5 @@
 """What a plan space is made of: choices (OR) between ways (AND) over further choices."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.columns import ColumnSet

@@ -1,7 +1,5 @@
 """From the files of plug-ins to what they bring."""
 
-from __future__ import annotations
-
 import sys
 import traceback
 from collections.abc import Sequence

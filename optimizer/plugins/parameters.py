@@ -3,8 +3,6 @@
 The text goes wherever the name does, so settings, sweeps and results say which values were used.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What planscope passes to the methods of a plug-in, and whether they take it: told when the file is read, not in a search."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from inspect import getattr_static, signature

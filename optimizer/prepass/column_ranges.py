@@ -1,7 +1,5 @@
 """Between which values those of a column lie: found where the column is made, below an operator."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 

@@ -11,8 +11,6 @@ result equals the conjunction (disjunction) in three-valued logic. Only where no
 that says so; they are `Sets.decided`: FALSE (TRUE) of rows where the operands are not NULL.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 

@@ -8,8 +8,6 @@ Where no two leaves are equal, no two vertices can be: that is so for most queri
 its own. Then nothing is interned (which would take a fifth of the pre-pass's time) until leaves are found to be equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from optimizer.algebra.building import tree_of

@@ -14,8 +14,6 @@ partial function; without one it fires in the order of its batch. It is defined 
 import it from here.
 """
 
-from __future__ import annotations
-
 from optimizer.rules.interface import ANY_OPERATOR, FunctionRule, Rewrite, rewrite
 
 __all__ = ["ANY_OPERATOR", "FunctionRule", "Rewrite", "rewrite"]

@@ -7,8 +7,6 @@ subexpression and all its parents see it.
 Whatever ends a batch early, the tree is equivalent to the one it began with, and the report says which rules still fired.
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.compiled import CompiledBatch, CompiledSubprogram, RuleTable, compiled
 from optimizer.prepass.instructions import Batch, MatchOrder, Program, Subprogram

@@ -1,7 +1,5 @@
 """Which conjuncts a rule may move to other rows, and how they are written there."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice

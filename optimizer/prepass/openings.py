@@ -5,8 +5,6 @@ none of them alone without looking. The bits are those of the part's form alone,
 of `algebra.flags` say what stands in the tree.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from optimizer.algebra.functions import COMPARISONS

@@ -5,8 +5,6 @@ what became of it. A vertex that is met inside of what it is just being turned i
 like a state that comes back.
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.compiled import RuleTable
 from optimizer.prepass.dag import inputs_first, parents_first

@@ -1,7 +1,5 @@
 """The program of the pre-pass: which rules, in which batches. Data, so that it can be printed, cut or replaced."""
 
-from __future__ import annotations
-
 from optimizer.prepass.instructions import Batch, Program, rules_of
 from optimizer.prepass.rules.aggregate_merge_project import aggregate_merge_project
 from optimizer.prepass.rules.aggregate_reduce_constant_keys import aggregate_reduce_constant_keys

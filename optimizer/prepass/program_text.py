@@ -14,8 +14,6 @@ A batch takes `once`, `passes`, `order`, `match_limit` and `one_firing`, a subpr
 as in `Batch` and `Subprogram`.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path

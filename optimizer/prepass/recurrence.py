@@ -7,8 +7,6 @@ states from the 16th, the 32nd, the 64th on and so forth: a cycle of up to 16 fi
 is twice as long as it was before the cycle began.
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import Columns
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.shapes import Shapes

@@ -1,7 +1,5 @@
 """What a run of a program reports: every firing, and for each batch how it went and why it ended before its fixpoint."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum

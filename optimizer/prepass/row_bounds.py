@@ -1,7 +1,5 @@
 """How many rows a tree can have, as far as its operators say so."""
 
-from __future__ import annotations
-
 from optimizer.algebra.derive_props import bind_a_key, matching_props
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Choice, Filter, Limit, Project, Scan, Values, Window

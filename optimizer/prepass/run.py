@@ -4,8 +4,6 @@ Rules are functions of trees, so a rule that did not apply to a vertex is not as
 tree that has settled costs one look at each part that changed.
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.trees import Node, Tree
 from optimizer.errors import InternalError, PlanscopeError
 from optimizer.plugin_code import failed

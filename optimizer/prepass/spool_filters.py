@@ -12,8 +12,6 @@ Guards  every reader has a filter; of it counts what reads columns of the spool 
 Source  El-Helw, Raghavan, Soliman et al., Optimization of Common Table Expressions in MPP Database Systems, VLDB 2015
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.ctes import references
 from optimizer.algebra.logical import Filter

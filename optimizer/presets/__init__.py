@@ -1,7 +1,5 @@
 """Presets: files of settings, `--preset NAME`. Each says in its first lines what it reproduces, and from which source."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which conjuncts of a join are keys, each said once."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId

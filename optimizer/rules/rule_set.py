@@ -1,7 +1,5 @@
 """The rules of one search, and what it asks of them again and again. Made once for all queries."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 from optimizer.algebra.logical import LogicalOperator

@@ -1,7 +1,5 @@
 """What a search did, in numbers."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 

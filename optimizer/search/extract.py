@@ -1,7 +1,5 @@
 """The chosen plan: the ways that goals ended with, followed from the root down."""
 
-from __future__ import annotations
-
 from optimizer.algebra.plan import PlanNode
 from optimizer.memo.goal import Goal
 from optimizer.search.context import SearchContext

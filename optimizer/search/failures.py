@@ -1,7 +1,5 @@
 """Turning failures of extensions and dead ends of the search into errors that say where to look."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from traceback import extract_tb
 

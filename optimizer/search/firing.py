@@ -1,7 +1,5 @@
 """Firing rules on expressions: what a rule makes of a binding, checked, counted and told."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from optimizer.algebra.physical import PhysicalOperator

@@ -5,8 +5,6 @@ chosen, and of a region one order. What was found without orders: also the other
 asks an input for an order, so that there are few goals. Goals that have a cheaper plan keep it.
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY

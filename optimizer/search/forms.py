@@ -7,8 +7,6 @@ of this project that make no lookups of joins, in a form without an Apply or ano
 rules would add to these only while they explore the other form is left out with it.
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.logical import Choice, Scan
 from optimizer.algebra.spools import With
 from optimizer.algebra.trees import Tree, postorder

@@ -1,7 +1,5 @@
 """The ways of a group: its expressions under the implementation rules and trait alternatives, and enforcers."""
 
-from __future__ import annotations
-
 from bisect import insort
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """What rules that order joins do not try of a query, though partitioning its regions would: such a plan is not called proven."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from optimizer.algebra.columns import ColumnSet

@@ -9,8 +9,6 @@ search. By the *table* of all its sets (`set_table`) before its first goal is op
 and all others with bounds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 

@@ -9,8 +9,6 @@ How the splits are then searched - by the table of all sets, by tasks, or in one
 number and is decided when the region is first opened (`region_start`).
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import NamedTuple
 

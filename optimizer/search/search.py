@@ -11,8 +11,6 @@ settled. What was concluded from the smaller memo is then out of date: the goals
 the root is optimized again.
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, TraitSet

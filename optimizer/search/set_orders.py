@@ -6,8 +6,6 @@ first asked for one: those by columns that they are joined on, and those by whic
 are near the truth. Without this, ordering the join of eight groupings by their key costs each of its splits.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union

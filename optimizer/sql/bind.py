@@ -1,7 +1,5 @@
 """The way in: SQL text and a catalog to a bound query."""
 
-from __future__ import annotations
-
 import re
 import sys
 import threading

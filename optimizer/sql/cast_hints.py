@@ -1,7 +1,5 @@
 """Which types can be cast to which, and what to say where a cast would be advice that is itself refused."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from optimizer.algebra.columns import DataType

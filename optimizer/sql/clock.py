@@ -1,7 +1,5 @@
 """What now() is: the time on the clock of this machine or, for a query that is planned again, the moment it was planned at."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

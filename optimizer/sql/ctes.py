@@ -4,8 +4,6 @@ What reads columns of a query around its WITH has other rows for each of theirs,
 volatile in a WITH inside a subquery. Where that could be seen it is refused (`Context.refer`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Nothing can be derived from a compiled class. The sources lie beside the compile
 then read from these; tokens and syntax trees are still the compiled ones.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path

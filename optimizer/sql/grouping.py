@@ -7,8 +7,6 @@ is an error: it has no single value in a group.
 With several grouping sets the column of a key is a new one, NULL in the sets without it; aggregates read the input's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

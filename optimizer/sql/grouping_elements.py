@@ -10,8 +10,6 @@ Several elements multiply: each set of one is joined with each set of the others
 after GROUP BY DISTINCT once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import combinations, product
 from math import prod

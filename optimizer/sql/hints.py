@@ -3,8 +3,6 @@
 `Leading` says in which order relations are joined (`joins.join_order`). Any other hint is answered by a warning.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ A column merged by USING means the left one, for RIGHT JOIN the right one, for F
 side may refer to the left, with or without the word LATERAL.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from optimizer.algebra.kinds import JoinKind

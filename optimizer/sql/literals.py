@@ -4,8 +4,6 @@ A cast gives what it gives of a column (`evaluate_casts`). Values are what `pyar
 type's scale, `datetime.date`, `datetime.datetime` without zone, `pyarrow.MonthDayNano`. Dates run from year 1 to 9999.
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Context, Decimal
 from fractions import Fraction

@@ -3,8 +3,6 @@
 `count_star()`, `sum(x)`, `(a + 1)`, `CAST(a AS BIGINT)`. Also the short names computed columns carry inside trees.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

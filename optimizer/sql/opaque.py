@@ -4,8 +4,6 @@ They may be selected, and carried through joins, filters, sorts by other columns
 at their validity alone. Whatever else reads one is refused, but for sorting by intervals.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

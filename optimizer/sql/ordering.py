@@ -1,7 +1,5 @@
 """ORDER BY, LIMIT and OFFSET. NULLs come last in both directions unless the text says otherwise."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any

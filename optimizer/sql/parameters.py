@@ -4,8 +4,6 @@ A value is written into the text as a literal with its type, wherever the parame
 and what is said of an error shows the text with them. Quoted texts and comments are left alone; `replace_strings` changes those.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import date, datetime
 from decimal import Decimal

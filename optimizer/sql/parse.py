@@ -4,8 +4,6 @@ sqlglot accepts more than SQL does; what it lets pass but DuckDB refuses (`a,, b
 refused by `tokens` or marked for the binder.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, ClassVar
 

@@ -5,8 +5,6 @@ Plain are names, numbers, strings, commas, parentheses and the common operators.
 operators side by side are sqlglot's to cut.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -4,8 +4,6 @@
 Alone between AND, OR and parentheses they mean the same; beside one of those, parentheses have to say what is meant.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A query expression: SELECT, a set operation, VALUES or one of these in parentheses, with its WITH, ORDER BY and LIMIT."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlglot import exp

@@ -5,8 +5,6 @@ A Project is made only when something has to be computed; otherwise outputs are 
 The rows of one derived table or CTE stay in the order that it asks for, unless they are grouped or this block has its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Where in the text an AST node stands, errors that point there, and the guard against parts nobody handles."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from datetime import datetime

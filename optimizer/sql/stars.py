@@ -1,7 +1,5 @@
 """`*`, `t.*`, `* EXCLUDE (...)` and `* REPLACE (... AS ...)` in the select list."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ for those of keys: so sets of columns, which are ints by id, stay short, and a q
 pay for them.
 """
 
-from __future__ import annotations
-
 from itertools import chain, takewhile
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ No list is made. A recursion counts, beside the columns of each row, from 1 to t
     project part = split_part(x, ',', n)   over   recursion: each row with n = 1, then with n + 1 while n < parts of x
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from sqlglot import exp

@@ -1,7 +1,5 @@
 """VALUES (...), (...): constant rows; also the one empty row of a SELECT without FROM."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from datetime import datetime

@@ -13,8 +13,6 @@ Sources: Hertzschuch et al., Simplicity Done Right for Join Ordering (CIDR 2021)
 Cardinality Estimation (SIGMOD 2019); Deeds, Suciu and Balazinska, SafeBound (SIGMOD 2023).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 from typing import NamedTuple

@@ -5,8 +5,6 @@ Sound figures are row counts, numbers of NULLs, least and greatest values, decla
 nearly always are: common values are used where a degree sequence shows that all rows were counted, the others never.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Bounds follow by interval arithmetic (Moore, Interval Analysis, 1966), on the nu
 apart (whole numbers, days, months, hundredths) are no more than fit between them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from itertools import product

@@ -8,8 +8,6 @@ of values are whole; rows of each need not be. NULL is no value here.
 Source: Deeds, Suciu and Balazinska, SafeBound (SIGMOD 2023), sections 2 and 3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import inf
 

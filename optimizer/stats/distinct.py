@@ -1,7 +1,5 @@
 """How many distinct combinations of values rows have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import prod
 

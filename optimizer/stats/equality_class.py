@@ -9,8 +9,6 @@ its sale); one with another relation is taken as independent of the key. Other f
 back-off, but not the share of rows that find a key of one column among fewer values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import starmap
 from typing import Any, NamedTuple

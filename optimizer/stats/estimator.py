@@ -3,8 +3,6 @@
 Joins are in `join_estimator`. Distinct counts that are not stored are guessed from keys, foreign keys, value bounds and types.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pyarrow as pa

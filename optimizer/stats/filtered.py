@@ -5,8 +5,6 @@ where both sides of an equality are filtered by the same range (`join_infer_filt
 fewer distinct values are left on either side. A predicate over several columns changes nothing here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from optimizer.algebra.columns import ColumnId, column_ids

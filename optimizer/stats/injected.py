@@ -12,8 +12,6 @@ filters included. Sets not in the table are estimated from those that are (`know
 semi-joins: a table of all sets up to k relations gives the exactness up to k of Leis et al. (VLDB 2015).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping

@@ -6,8 +6,6 @@ cannot matter. Semi, anti, left, mark and single joins change the rows and colum
 order does not matter either.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 

@@ -14,8 +14,6 @@ a group has the same rows. All other operators have the default formulas over th
 Figures of columns come from the catalog; where the rows are known no selectivity is asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.canonical import CanonicalTexts

@@ -1,7 +1,5 @@
 """What becomes of left rows that look for matches: shares for semi, anti, mark and single joins, and for Apply."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from optimizer.algebra.columns import ColumnId, column_ids

@@ -5,8 +5,6 @@ in every expression, query and process. Tables without a filter, and rows that f
 their own.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

@@ -7,8 +7,6 @@ What a subset shares with others is looked up: the product of its leaves' rows, 
 members of the class that the subset holds. `vector` gives the rows of many subsets at once, the same numbers as `rows`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import inf, ldexp, prod
 

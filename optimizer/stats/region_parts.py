@@ -1,8 +1,6 @@
 """Regions within others: inner joins that are a part of a region that was compiled before, which has their rows already, and
 regions of which some relations are joins themselves, so that the relations of these are the region's."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ Every expression of a group has the same `RelationSet`, as far as rows go: the i
 another, wherever an expression tests them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.building import filtered

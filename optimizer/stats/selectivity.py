@@ -7,8 +7,6 @@ the bounds of its histogram. Where statistics are silent the fractions are the c
 1, 1/2, 1/4, 1/8), since predicates on one relation are seldom independent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from math import inf, prod
 from typing import Any

@@ -4,8 +4,6 @@ Selinger et al., SIGMOD 1979, section 4: 1/ndv for an equality, linear interpola
 the product of all. Common values and histograms are not looked at.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import prod
 

@@ -4,8 +4,6 @@ What cannot be counted has the default formulas over counted inputs: groups that
 differ from one outer row to the next), what is volatile, and what ends in an error when it runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from optimizer.algebra.columns import Columns

@@ -4,8 +4,6 @@ Records are shared between the states that a replayer keeps, so none is changed 
 copy the first time that a record is written to, and remembers it.
 """
 
-from __future__ import annotations
-
 from typing import Any, Generic, Protocol, TypeVar
 
 from optimizer.trace.state import BestState, GoalState, GroupState, MemoState, MExprState, TaskState, set_id

@@ -1,7 +1,5 @@
 """Reading a written trace: its events, and what is wrong with it where it was damaged or cut."""
 
-from __future__ import annotations
-
 import json
 from itertools import islice
 from pathlib import Path

@@ -5,8 +5,6 @@ running task, None outside). Whoever may emit holds `trace: Trace | None` and te
 without a trace pays one comparison an event.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from time import perf_counter_ns

@@ -1,7 +1,5 @@
 """Logical trees in a trace: a list of operators, parents first, each [depth, op, detail]."""
 
-from __future__ import annotations
-
 Operator = list[int | str]
 FlatTree = list[Operator]
 

@@ -1,7 +1,5 @@
 """Aggregates: by hashing, or over adjacent rows; several groupings of the same rows at once, by hashing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import chain, takewhile
 from typing import ClassVar

@@ -4,8 +4,6 @@ An Apply's right input is run again and again. Parts of it that read no outer co
 structures that `LookupRows` and `RangeLookup` make of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 

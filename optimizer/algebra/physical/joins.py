@@ -1,7 +1,5 @@
 """Joins: hash, merge and nested loops. Each goes through its left input once, in order, where its kind allows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain

@@ -1,7 +1,5 @@
 """Physical operators without inputs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

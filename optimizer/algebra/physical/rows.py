@@ -1,7 +1,5 @@
 """Operators that work on one row at a time and keep the rows' order."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Union, intersection and difference."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Rows computed once and read often."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Window functions over sorted partitions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

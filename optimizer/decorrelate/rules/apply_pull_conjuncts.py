@@ -8,8 +8,6 @@ NULLs   left, single: v is NULL where there was no match, whatever it makes of N
 Guards  volatile scalars stay. All of R's correlation must be in what moves (`pull_up` says through which operators)
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.scalar_trees import bound_to
 from optimizer.algebra.trees import Tree

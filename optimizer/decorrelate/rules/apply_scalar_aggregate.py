@@ -10,8 +10,6 @@ NULLs   a row of L without a match makes a group whose only row is padded with N
 Guards  L has a key, else equal rows of L would become one group; nothing is volatile
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.building import tree_of
 from optimizer.algebra.columns import Columns, column_ids
 from optimizer.algebra.kinds import JoinKind

@@ -7,8 +7,6 @@ NULLs   safe: a row of L without a row of R gets NULLs either way
 Guards  what says that there is one row must hold for each evaluation of R, which is how properties of R are meant
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Apply
 from optimizer.algebra.trees import Tree

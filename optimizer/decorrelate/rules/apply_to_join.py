@@ -7,8 +7,6 @@ NULLs   safe: the same rows meet under the same predicate
 Guards  a volatile E is evaluated once then, as SQL has it for a subquery that does not depend on the row
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.logical_joins import Apply, join_of_kind
 from optimizer.algebra.scalar_trees import bound_to
 from optimizer.algebra.trees import Tree

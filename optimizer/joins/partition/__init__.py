@@ -4,8 +4,6 @@ In: a `JoinGraph` and a set. Out: every unordered split once, as the part with t
 is the rest. Read `naive` for what is meant, `blocks` for what makes it fast, then `min_cut_conservative` and `min_cut_branch`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from optimizer.joins.graph import JoinGraph, Relations

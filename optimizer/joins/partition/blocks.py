@@ -13,8 +13,6 @@ Source: Mancini et al., Efficient Massively Parallel Join Optimization for Large
 are those of each set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from optimizer.joins.graph import Blocks, JoinGraph, Relations, bits

@@ -13,8 +13,6 @@ within them first leaves two pieces, and these are merged.
 Source of the idea: Fender and Moerkotte, Top Down Plan Generation: From Theory to Practice, ICDE 2013.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.joins.graph import JoinGraph, Relations

@@ -8,8 +8,6 @@ call returns the regions next to the relation added last, and thereby tells its 
 connectivity is searched for only where a neighbour must not be added, having been dealt with before (`barred`).
 """
 
-from __future__ import annotations
-
 from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition.blocks import by_blocks
 from optimizer.joins.partition.min_cut_conservative import conservative

@@ -7,8 +7,6 @@ them but one join the set at once, for each region that may remain; so every set
 tried in vain. A neighbour already dealt with is barred from what grows later: it has to stay in the rest.
 """
 
-from __future__ import annotations
-
 from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition.blocks import by_blocks
 

@@ -1,7 +1,5 @@
 """Generate and test: every subset with the lowest relation, kept if both sides are connected and joined. An oracle."""
 
-from __future__ import annotations
-
 from optimizer.joins.graph import JoinGraph, Relations, subsets
 from optimizer.joins.partition.hypergraph import connected
 

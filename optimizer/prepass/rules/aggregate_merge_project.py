@@ -8,8 +8,6 @@ NULLs   safe: values are the same
 Guards  no volatile item is read; a computed item that is read more than once is not repeated
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import column_ids
 from optimizer.algebra.logical import Aggregate, Project
 from optimizer.algebra.rebuild import map_scalars

@@ -8,8 +8,6 @@ Guards  the constant is that of a projection or of an equality in a filter or sc
         whose equal values are one value: not floats (-0.0 and 0.0) nor intervals
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.congruence import has_one_form

@@ -8,8 +8,6 @@ Guards  the columns are of a type whose equal values are one value: not floats (
 Source  Simmen, Shekita and Malkemus, Fundamental Techniques for Order Optimization, SIGMOD 1996 (§4.2)
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.congruence import has_one_form

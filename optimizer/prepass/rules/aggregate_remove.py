@@ -11,8 +11,6 @@ Rows    one row a group on both sides, none over no input; without keys, where A
 Guards  no volatile aggregate, and none of statistics (a standard deviation over one row is NULL, a correlation NaN)
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.building import passed
 from optimizer.algebra.columns import column_set

@@ -11,8 +11,6 @@ Guards  over no input an aggregate without keys is NULL, not its constant. avg o
         constants need the number of rows. The input is left out only if it neither raises nor is volatile
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.building import passed
 from optimizer.algebra.evaluate_casts import cast

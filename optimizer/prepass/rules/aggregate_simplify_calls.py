@@ -9,8 +9,6 @@ Guards  an argument that raises or is volatile is computed as before; DISTINCT o
         only columns are in keys
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import ColumnSet, column_set
 from optimizer.algebra.logical import Aggregate

@@ -12,8 +12,6 @@ Rows    the same pairs match; a single one still fails on a second pair that sat
 Guards  volatile conjuncts and conjuncts that may raise stay
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.building import filtered
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Apply

@@ -13,8 +13,6 @@ Guards  every value stays the same, NaN and the sign of zero too: x * 0 is not 0
         least 1, and the new constant fits the type. Doubles and decimals stay: the one round, the other grow with each step
 """
 
-from __future__ import annotations
-
 import math
 
 import pyarrow as pa

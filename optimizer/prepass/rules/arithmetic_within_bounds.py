@@ -13,8 +13,6 @@ Guards  arithmetic of exact numbers, dates and timestamps, casts between exact n
         statistics the worst is an error
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from optimizer.algebra.flags import APPLY

@@ -13,8 +13,6 @@ Guards  an operand goes only if it is plain, and by absorption only if all are; 
 Source  Kleene's strong three-valued logic; comparison_sets.py
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import junction
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Scalar

@@ -11,8 +11,6 @@ Guards  a condition goes only if it is plain, or stands behind a branch that is 
         that read the same are two. Where the function raises on one of the constant results the CASE stays as it is
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import junction

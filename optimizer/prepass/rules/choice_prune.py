@@ -8,8 +8,6 @@ left join, would look as if it were.
 Kinds, NULLs, rows, guards    those of `column_prune`
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.flags import CHOICE
 from optimizer.prepass.rules.column_prune import ColumnPrune
 

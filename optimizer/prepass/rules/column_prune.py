@@ -12,8 +12,6 @@ Guards        keys of an aggregate, those in some grouping set, and columns of I
               so all of them stay; what is volatile stays, read or not
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import takewhile

@@ -8,8 +8,6 @@ NULLs   exact: where the left side is UNKNOWN so is the right. A strict function
 Guards  what is left out is plain; x is not evaluated more often than before
 """
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from optimizer.algebra.evaluate_order import order_key

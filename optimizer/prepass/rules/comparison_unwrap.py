@@ -10,8 +10,6 @@ Guards  the expression raises for no value of the column's type (x + 1 > 5 stays
         monotone_comparison.py. A comparison that no value, or every value, satisfies is left to predicate_weaken
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.logical import Aggregate, Project, Values
 from optimizer.algebra.scalars import Scalar
 from optimizer.prepass.monotone_comparison import of_column

@@ -8,8 +8,6 @@ Guards  volatile calls stay. An expression that raises stays as it is, so that t
         an operand is dropped by absorption only if it cannot raise. An outer reference is no constant
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.predicates import junction
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS

@@ -7,8 +7,6 @@ Rows    one row, none over no input, as an aggregate with keys
 Guards  there are keys: an aggregate without any has a row even over no input
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.building import passed
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Aggregate, Limit, Project

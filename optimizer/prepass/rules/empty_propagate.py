@@ -14,8 +14,6 @@ Guards  FALSE or NULL as a conjunct makes a predicate never TRUE. What is left o
         row to show their value in
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -7,8 +7,6 @@ Guards  not when conjuncts of both may raise: the upper ones must only see rows 
         predicate only conjuncts that cannot raise are sure to be tested first
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.logical import Filter
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.trees import Tree

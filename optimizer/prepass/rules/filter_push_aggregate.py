@@ -8,8 +8,6 @@ Guards  there are keys (without keys there is a row even over no input); p reads
         none that may raise goes below, out of its shelter
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Aggregate, Filter
 from optimizer.algebra.trees import Tree

@@ -7,8 +7,6 @@ Guards        no volatile conjunct, which might keep other rows in each; where a
               below, out of its shelter
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.logical import Choice, Filter
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.movable import filter_lowered

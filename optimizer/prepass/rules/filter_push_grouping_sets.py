@@ -8,8 +8,6 @@ Guards  no set is empty (it has a row even over no input); p gives equal results
         conjunct stays above, none that may raise goes below, out of its shelter
 """
 
-from __future__ import annotations
-
 from functools import reduce
 from operator import and_
 

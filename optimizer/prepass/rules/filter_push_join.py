@@ -17,8 +17,6 @@ Guards  volatile conjuncts stay; conjuncts that may raise do not go below the jo
         a conjunct that stays
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from optimizer.algebra.building import filtered, tree_of

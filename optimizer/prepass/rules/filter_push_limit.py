@@ -7,8 +7,6 @@ Guards        neither a count nor an offset: which rows these let through depend
               might see the rows in another order
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.logical import Filter, Limit
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, node, rewrite

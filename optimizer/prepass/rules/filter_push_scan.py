@@ -9,8 +9,6 @@ NULLs   safe: a scan keeps rows for which its predicate is TRUE, as a filter doe
 Guards  the scan has no limit (a limit below a filter must not see the filter); not when conjuncts of both may raise
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 

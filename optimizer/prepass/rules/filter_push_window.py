@@ -8,8 +8,6 @@ Guards  p gives equal results for equal partitioning values (floats: 0.0 and -0.
         no volatile conjunct; where a conjunct stays above, none that may raise goes below, out of its shelter
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Filter, Window
 from optimizer.algebra.trees import Tree

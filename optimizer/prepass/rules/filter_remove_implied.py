@@ -12,8 +12,6 @@ NULLs   p is TRUE of the rows below, so it is TRUE above; of columns that conjun
 Guards  p is not volatile; an equality of floats may be dropped too, as equal is what SQL calls equal
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Limit, Scan, Window

@@ -18,8 +18,6 @@ Rows    a relation without rows keeps no pair of others from what may raise, as 
 Guards  no volatile conjunct
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import TypeGuard
 

@@ -12,8 +12,6 @@ Guards  bare columns of one type, equated by =. Not where rows are injected: fil
         relations that the text connects
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.building import reference
 from optimizer.algebra.columns import Columns, ColumnSet
 from optimizer.algebra.kinds import JoinKind

@@ -14,8 +14,6 @@ Guards  one relation's columns at a time, as estimates can follow these; every b
         raise say nothing; what is implied by the filters and scans below is not inferred again (`known.settled`)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from optimizer.algebra.columns import ColumnSet, column_ids

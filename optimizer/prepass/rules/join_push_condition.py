@@ -11,8 +11,6 @@ Rows    the same pairs match, so a single join still fails on a second one
 Guards  volatile conjuncts and conjuncts that may raise stay
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.building import filtered
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import IndependentJoin

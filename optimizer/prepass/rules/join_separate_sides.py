@@ -13,8 +13,6 @@ Guards  whole numbers, days and microseconds; nothing in the comparison raises, 
         on the order of the joins
 """
 
-from __future__ import annotations
-
 from functools import reduce
 from typing import NamedTuple
 

@@ -9,8 +9,6 @@ Guards  the pattern is a constant; a pattern that ends with its escape character
         whose escape character is % or _. ILIKE stays: it compares letters that LIKE tells apart
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.like_patterns import Wildcard, like_parts
 from optimizer.algebra.scalars import BOOL, Call, Literal, Scalar
 from optimizer.prepass.openings import LIKE

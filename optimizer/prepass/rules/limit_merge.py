@@ -7,8 +7,6 @@ Guards  an upper limit without an order over one with an order is merged too: it
         the other way round, which would choose the best rows of all in place of some rows, nor with orders that differ
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.logical import Limit
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, node, rewrite

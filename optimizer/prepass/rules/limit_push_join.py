@@ -15,8 +15,6 @@ Rows    the same, in an order that breaks ties by the rows of A
 Guards  there is a count; A has more rows than that, as far as can be seen
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Limit, LogicalOperator

@@ -11,8 +11,6 @@ Rows    row by row the same: the join adds columns to the rows that the limit wo
 Guards  o reads nothing but columns of A; neither p nor B is volatile (other rows would be drawn for them)
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Limit, LogicalOperator
 from optimizer.algebra.trees import Node, Tree

@@ -6,8 +6,6 @@ Rows    the same: a projection keeps rows and their order. It runs on fewer rows
 Guards  the order is by columns that the projection passes through
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.logical import Limit, Project
 from optimizer.algebra.scalars import ColumnRef
 from optimizer.algebra.trees import Tree

@@ -6,8 +6,6 @@ Rows    any n rows will do, so those that are read first after the first i
 Guards  no order; there is a count
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from optimizer.algebra.logical import Limit, Scan

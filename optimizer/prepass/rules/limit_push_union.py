@@ -6,8 +6,6 @@ Rows    the first i + n rows of the union are among the first i + n of each bran
 Guards  there is a count; a branch that has so few rows anyway is left as it is
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Limit, SetOp
 from optimizer.algebra.trees import Node, Tree

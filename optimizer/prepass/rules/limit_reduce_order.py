@@ -8,8 +8,6 @@ Guards  none: where k takes part in no decision, leaving it out changes none
 Source  Simmen, Shekita and Malkemus, Fundamental Techniques for Order Optimization, SIGMOD 1996 (§4.1, reduce order)
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.logical import Limit
 from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree

@@ -7,8 +7,6 @@ Rows    the same. The order stays, as a limit above may count in it (limit_merge
 Guards  how many rows A has at most is seen (row_bounds.py, or a key without columns); a scan's limit has its own rule
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.logical import Limit
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.row_bounds import most_rows

@@ -11,8 +11,6 @@ NULLs   that is the point; a predicate of an outer join is evaluated for pairs o
 Guards  what is left out is plain, but for arguments of COALESCE that are never evaluated
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from optimizer.algebra.columns import ColumnSet, column_set, union

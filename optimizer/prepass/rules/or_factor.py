@@ -8,8 +8,6 @@ NULLs   safe: AND distributes over OR in three-valued logic, and absorption hold
 Guards  a volatile conjunct is not common to two branches, even when it reads the same
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from optimizer.algebra.logical import Filter, LogicalOperator, Scan

@@ -12,8 +12,6 @@ Guards  nothing between here and the operator where columns end reads a column o
         or may raise: an error would be lost
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.flags import MARK, OUTER_JOIN
 from optimizer.algebra.kinds import JoinKind

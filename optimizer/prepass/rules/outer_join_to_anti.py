@@ -8,8 +8,6 @@ Rows    each row of A without a match comes once in both; the projection gives t
 Guards  b IS NULL is a conjunct of its own; p is not volatile (it is tested for the same pairs in both)
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.building import filtered, passed_all
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.flags import OUTER_JOIN

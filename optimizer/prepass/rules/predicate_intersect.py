@@ -10,8 +10,6 @@ Guards  only conjuncts that are plain are put together or left out, and a test f
         raises must not see more rows. Where the plain ones are never TRUE together the others are never evaluated
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 

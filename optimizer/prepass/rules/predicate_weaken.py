@@ -13,8 +13,6 @@ NULLs   as said; wrong anywhere else, so no other rule does any of it
 Guards  what is left out is plain; a CASE becomes AND and OR only if nothing in it raises, and of few branches
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from optimizer.algebra.functions import COMPARISONS

@@ -7,8 +7,6 @@ Guards  no volatile item below (it would be computed anew); a computed item that
         not repeated; an item below that may raise and is not read above would no longer raise, as column pruning allows
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.logical import Project
 from optimizer.algebra.rebuild import map_scalars
 from optimizer.algebra.scalar_trees import substitute

@@ -6,8 +6,6 @@ NULLs   safe: values are the same
 Guards  the projection passes every grouping column through under its own id, and computes nothing; no result has two names
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.logical import Aggregate, AggregateItem, Project
 from optimizer.algebra.scalars import ColumnRef

@@ -9,8 +9,6 @@ Rows    same bag; items are computed for rows with a partner only, so they can o
 Guards  p reads only columns that the projection passes on as they are, so nothing is computed twice; nothing volatile
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.building import passed_all
 from optimizer.algebra.flags import PROJECTED
 from optimizer.algebra.kinds import JoinKind

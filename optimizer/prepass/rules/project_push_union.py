@@ -9,8 +9,6 @@ NULLs, rows   untouched: every row is projected once
 Guards        no volatile item; expressions move only where a branch is a projection or a union, so that something is gained
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.building import reference
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.kinds import SetOpKind

@@ -6,8 +6,6 @@ Columns are named by id and every operator says which it reads, so surplus colum
 that nobody reads. Without the projection, joins on both sides of it can be reordered together.
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.logical import Project
 from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import ANY, RuleContext, node, rewrite

@@ -13,8 +13,6 @@ Guards  one conjunct reads B and compares it with what A has; nothing is volatil
 Source  Dayal, Of Nests and Trees (VLDB 1987), quantifiers as aggregates
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.kinds import JoinKind

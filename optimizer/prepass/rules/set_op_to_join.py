@@ -13,8 +13,6 @@ Guards  a key of A makes δ needless, or the operation reads the rows of an Appl
 Source  Pirahesh, Hellerstein and Hasan, Extensible/Rule Based Query Rewrite Optimization in Starburst, SIGMOD 1992
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.building import passed_as, reference
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.kinds import JoinKind, SetOpKind

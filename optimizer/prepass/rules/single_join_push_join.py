@@ -10,8 +10,6 @@ Rows    same; the error of a second row of C, which is the same for all rows, co
 Guards  the single join has no condition; nothing in the filter is volatile; what p asks does not raise
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.building import filtered
 from optimizer.algebra.columns import union
 from optimizer.algebra.kinds import JoinKind

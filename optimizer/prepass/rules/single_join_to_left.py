@@ -11,8 +11,6 @@ Rows    each row of A comes once on both sides, and neither raises
 Guards  the key is unique by what the operators say (`LogicalProps.keys`)
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Apply, Join, SingleJoin
 from optimizer.algebra.trees import Tree

@@ -8,8 +8,6 @@ NULLs, rows   untouched: the rows of an operator are a bag
 Guards        not below a limit without an order, which takes the first rows: it takes over the order instead (limit_merge)
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.flags import LIMITED
 from optimizer.algebra.logical import Aggregate, Filter, GroupingSets, Limit, Project, SetOp, Window
 from optimizer.algebra.logical_joins import AnyJoin

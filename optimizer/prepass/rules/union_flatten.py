@@ -5,8 +5,6 @@
 NULLs, rows   untouched: every row comes out once
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import SetOp

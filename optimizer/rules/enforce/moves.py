@@ -1,7 +1,5 @@
 """All moves by which enforcers meet a goal from weaker goals of the same group."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 

@@ -12,8 +12,6 @@ or grouping (ALL_PARTS) has every part tried; of a longer one the first key, or 
 group begins with, for a grouping also together with each of the parts. Each part is a goal of its own to search.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.columns import ColumnSet, column_ids, column_set

@@ -4,8 +4,6 @@ It is a move from goal (G, traits) to the strictly weaker goal (G, any), not a m
 itself, and a plan that has the traits already is never sorted again. Rows are grouped by sorting them on the columns, by id.
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.physical import Sort
 from optimizer.algebra.traits import ANY, TraitSet, group_order
 

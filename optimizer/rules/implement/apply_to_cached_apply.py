@@ -4,8 +4,6 @@ Guards  the right input is not volatile: evaluated again it has the same rows; l
         it reads, else no result would be used twice
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.logical_joins import Apply

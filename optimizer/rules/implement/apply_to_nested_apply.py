@@ -3,8 +3,6 @@
 The parameters are the left columns that the right input reads; columns of further-out queries have values by then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.logical_joins import Apply

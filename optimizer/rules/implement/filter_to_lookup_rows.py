@@ -6,8 +6,6 @@ Guards  the input reads no outer column and is not volatile, so that it has the 
 NULLs   those of = find nothing; those of IS NOT DISTINCT FROM find NULL
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.logical import Filter

@@ -8,8 +8,6 @@ Guards  the input reads no outer column and is not volatile; a bound compares th
 NULLs   a NULL on either side of a bound: no row
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.columns import ColumnId

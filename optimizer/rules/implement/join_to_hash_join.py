@@ -9,8 +9,6 @@ input; where one raises, an executor tests whole pairs, since another conjunct m
 columns that equal those of another key within their inputs says the same once more, and is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.logical_joins import IndependentJoin

@@ -4,8 +4,6 @@ Equalities of computed values stay in the residual (a sort key is a column). A r
 image, so that the kept side is always the one whose order the merge follows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.columns import ColumnId

@@ -1,7 +1,5 @@
 """Any join can run as nested loops over blocks of its inputs, testing every pair of rows; the only way without an equality."""
 
-from __future__ import annotations
-
 from optimizer.algebra.logical_joins import IndependentJoin
 from optimizer.algebra.physical import NestedLoopJoin
 from optimizer.rules.interface import ANY, ImplementationRule, node

@@ -1,7 +1,5 @@
 """Rules by which an operator becomes a physical one that has some of its fields, under the same names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

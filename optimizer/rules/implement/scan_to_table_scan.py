@@ -1,7 +1,5 @@
 """A scan becomes a table scan: reads the needed columns in stored order, filters, stops at a pushed limit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.logical import Scan

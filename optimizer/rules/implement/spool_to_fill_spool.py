@@ -1,7 +1,5 @@
 """A spool keeps its rows in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.physical import FillSpool, PhysicalOperator

@@ -1,7 +1,5 @@
 """UNION ALL merges inputs that all come in one order, and keeps that order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.kinds import SetOpKind

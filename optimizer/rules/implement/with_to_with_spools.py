@@ -1,7 +1,5 @@
 """A With fills its spools when they are first read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.physical import PhysicalOperator, WithSpools

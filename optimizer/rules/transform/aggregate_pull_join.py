@@ -18,8 +18,6 @@ Guards  G not empty, else a group without rows would be lost; f not empty: dupli
 Source  Yan and Larson, Eager Aggregation and Lazy Aggregation, VLDB 1995
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.building import filtered

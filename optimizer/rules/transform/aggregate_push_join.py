@@ -16,8 +16,6 @@ Guards  K‚Å∫ and K not empty, else a row would appear over no input; K fixes K‚Å
 Source  Yan and Larson, Performing Group-By before Join, ICDE 1994 (invariant grouping: Chaudhuri and Shim, VLDB 1994)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.building import passed

@@ -16,8 +16,6 @@ Guards  K lies in A and holds a key of it; K not empty, else the aggregate has a
 Source  Galindo-Legaria and Joshi, Orthogonal Optimization of Subqueries and Aggregation, SIGMOD 2001 (§3.2)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS

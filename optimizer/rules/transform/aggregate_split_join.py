@@ -20,8 +20,6 @@ Source  Yan and Larson, Eager Aggregation and Lazy Aggregation, VLDB 1995; Eich,
         Generation of Query Plans Containing Group-By, Join, and Groupjoin, VLDB Journal 2018
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.columns import column_set

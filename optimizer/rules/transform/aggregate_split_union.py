@@ -12,8 +12,6 @@ Guards  some branch is not unique on its K, else nothing is grouped (a branch gr
 Source  Yan and Larson, Eager Aggregation and Lazy Aggregation, VLDB 1995 (partial aggregation); as in any parallel database
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.building import reference

@@ -4,8 +4,6 @@ Rows of an input that agree on the columns K⁺ which the join predicate and the
 they have the same partners. So a group of them may go through the join as one row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate

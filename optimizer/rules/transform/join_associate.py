@@ -14,8 +14,6 @@ Guards  p' and q' non-empty, so no cross product appears (setting cross_products
 Source  Graefe and McKenna, The Volcano Optimizer Generator, ICDE 1993; Shanbhag and Sudarshan, PVLDB 2014 (rule sets)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind

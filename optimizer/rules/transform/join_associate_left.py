@@ -15,8 +15,6 @@ Guards  q rejects NULLs on B and reads no column of A, p none of C; p links A an
 Source  Galindo-Legaria and Rosenthal, Outerjoin Simplification and Reordering, TODS 1997
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind

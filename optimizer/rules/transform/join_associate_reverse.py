@@ -13,8 +13,6 @@ Guards  those of join_associate
 Source  Pellenkoft, Galindo-Legaria and Kersten, VLDB 1997; Shanbhag and Sudarshan, PVLDB 2014 (rule sets)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind

@@ -9,8 +9,6 @@ Guards  none
 Source  Graefe and McKenna, The Volcano Optimizer Generator, ICDE 1993
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.logical_joins import Join

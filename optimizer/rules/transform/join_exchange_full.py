@@ -17,8 +17,6 @@ Source  Moerkotte, Fender and Eich, On the Correct and Complete Enumeration of t
         l-asscom). The condition for a full below a left join is on A; that it must be was found by exhaustive evaluation
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind

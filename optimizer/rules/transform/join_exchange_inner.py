@@ -13,8 +13,6 @@ Guards  those of join_associate, for three joins: p', q' and r' non-empty, not t
 Source  Pellenkoft, Galindo-Legaria and Kersten, VLDB 1997
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind

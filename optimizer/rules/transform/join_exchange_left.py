@@ -15,8 +15,6 @@ Guards  q reads no column of B; q links A and C, so no cross product appears (se
 Source  Galindo-Legaria and Rosenthal, TODS 1997; Moerkotte, Fender and Eich, SIGMOD 2013 (table of l-asscom)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind

@@ -13,8 +13,6 @@ Guards  q reads no column of B; q links A and C, so no cross product appears (se
 Source  Rao et al., TODS 2004 (antijoins); Moerkotte, Fender and Eich, SIGMOD 2013 (table of l-asscom)
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.kinds import JoinKind
 from optimizer.rules.interface import join_over_join
 from optimizer.rules.transform.join_exchange_left import JoinExchangeLeft

@@ -10,8 +10,6 @@ Guards  decorrelate=cost, where the search picks between Apply and join; T in th
         volatile conjunct, and none that may raise, which the join tests on fewer rows
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -10,8 +10,6 @@ Guards  decorrelate=cost, where the search picks; k is a key of the groups, so e
         conjunct is volatile or may raise; further conjuncts on the groups stay a filter above them
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

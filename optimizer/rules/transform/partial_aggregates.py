@@ -10,8 +10,6 @@ Types are those of the one-step aggregates: integers and decimals stay exact (a 
 y and n), counts are added as exact numbers and cast back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 import pyarrow as pa

@@ -13,8 +13,6 @@ Guards  join graphs hold no conjunct that is volatile or may raise; no cross pro
 Source  DeHaan and Tompa, SIGMOD 2007; Fender and Moerkotte, ICDE 2011; Shanbhag and Sudarshan, PVLDB 2014 (RS-Graph)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.join_graph import JoinGraph

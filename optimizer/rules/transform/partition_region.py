@@ -12,8 +12,6 @@ Guards  those of `joins.operator_tree`; no split that a forced join order does n
 Source  Moerkotte, Fender and Eich, SIGMOD 2013 (CD-C); Fender and Moerkotte, PVLDB 2013 (top-down, hypergraphs)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.region_graph import RegionGraph

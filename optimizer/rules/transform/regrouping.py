@@ -1,7 +1,5 @@
 """Which conjuncts two or three joins have after they are regrouped, and whether they may."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.columns import ColumnSet

@@ -12,8 +12,6 @@ Guards  q is not empty; the scan has no limit, which counts the rows that pass b
 Source  textbook: a selection by a conjunction is two selections
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

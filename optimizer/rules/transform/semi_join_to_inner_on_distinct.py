@@ -12,8 +12,6 @@ Guards  p reads no other column of B, and at least one; nothing volatile; B is n
 Source  Galindo-Legaria and Joshi, Orthogonal Optimization of Subqueries and Aggregation, SIGMOD 2001
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.columns import column_ids

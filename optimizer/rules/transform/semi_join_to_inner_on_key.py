@@ -11,8 +11,6 @@ Guards  no volatile conjunct in p. Other conjuncts of p only take matches away; 
 Source  Galindo-Legaria and Joshi, Orthogonal Optimization of Subqueries and Aggregation, SIGMOD 2001
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.algebra.building import passed_all

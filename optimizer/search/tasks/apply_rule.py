@@ -1,7 +1,5 @@
 """ApplyRule: bind one transformation rule at one multi-expression and insert what it produces."""
 
-from __future__ import annotations
-
 from optimizer.memo.binding import bindings
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.interface import TransformationRule

@@ -1,7 +1,5 @@
 """ApplyRules: schedule the rules that may fit a logical multi-expression."""
 
-from __future__ import annotations
-
 from optimizer.memo.binding import may_bind
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext, Task

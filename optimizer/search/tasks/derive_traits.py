@@ -1,7 +1,5 @@
 """DeriveTraits: what the inputs of an expression can deliver without a sort becomes further ways."""
 
-from __future__ import annotations
-
 from optimizer.algebra.traits import Alternative
 from optimizer.memo.alternatives import Offered, Offers, derive
 from optimizer.memo.goal import Goal

@@ -1,7 +1,5 @@
 """ExploreInput: make sure that a group holds every logical expression the rules reach."""
 
-from __future__ import annotations
-
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.tasks.apply_rules import ApplyRules

@@ -1,7 +1,5 @@
 """GroupOptimized: draw the conclusion once a goal's ways have been worked through."""
 
-from __future__ import annotations
-
 from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.search.context import TIE, SearchContext, Task
 from optimizer.search.tasks.explore_input import ExploreInput

@@ -1,7 +1,5 @@
 """OptimizeGroup: settle a goal under a limit."""
 
-from __future__ import annotations
-
 from optimizer.memo.goal import INFINITY, Goal, Status
 from optimizer.search.context import SearchContext, Task
 from optimizer.search.tasks.group_optimized import GroupOptimized

@@ -1,7 +1,5 @@
 """OptimizeInputs: work through the ways of a goal, the inputs of one after the other, as long as one can still win."""
 
-from __future__ import annotations
-
 from math import nextafter
 
 from optimizer.algebra.physical import PhysicalOperator

@@ -1,7 +1,5 @@
 """OptimizeMExpr: implement one logical multi-expression and cost it for a goal."""
 
-from __future__ import annotations
-
 from optimizer.algebra.traits import ANY
 from optimizer.memo.alternatives import helpful, offered, passed_through
 from optimizer.memo.goal import Goal, Way
