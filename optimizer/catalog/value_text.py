@@ -29,11 +29,7 @@ def _no_value(value: str) -> Any:
     raise ValueError(f"no values of an opaque type are kept: {value[:50]}")
 
 
-def _boolean(value: str) -> bool:
-    return {"True": True, "False": False}[value]
-
-
 _READERS: dict[str, Callable[[str], Any]] = {
-    "boolean": _boolean, "integer": int, "floating point": float, "decimal": Decimal, "date": datetime.date.fromisoformat,
-    "timestamp": datetime.datetime.fromisoformat, "string": str, "binary": base64.b64decode,
+    "boolean": {"True": True, "False": False}.__getitem__, "integer": int, "floating point": float, "decimal": Decimal,
+    "date": datetime.date.fromisoformat, "timestamp": datetime.datetime.fromisoformat, "string": str, "binary": base64.b64decode,
 }  # fmt: skip

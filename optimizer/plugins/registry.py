@@ -151,7 +151,8 @@ class Registry:
     def _add(self, thing: Any, kind: str, taken: frozenset[str] = frozenset(), name: str | None = None) -> None:
         name = name if name is not None else getattr(thing, "name", None)
         if not isinstance(name, str) or not re.fullmatch(r"[^\W\d]\w*", name):
-            raise SettingsError(f'{_called(thing)} needs a name of letters, digits and _: name = "{_snake(_called(thing))}"')
+            snake = re.sub(r"(?<!^)(?=[A-Z])", "_", _called(thing)).lower()
+            raise SettingsError(f'{_called(thing)} needs a name of letters, digits and _: name = "{snake}"')
         there = next((each.file for each in self.extensions if each.name == name), "planscope" if name in taken else None)
         if there is not None:
             raise SettingsError(f'there is a "{name}" already, of {there}: choose another name')
@@ -161,10 +162,6 @@ class Registry:
 
 def _called(thing: Any) -> str:
     return str(getattr(thing, "__name__", None) or type(thing).__name__)
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
 _loading: list[Registry] = []  # whose plug-in is being run

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import ColumnSet, column_set
 from optimizer.algebra.kinds import JoinKind, SetOpKind
-from optimizer.algebra.logical import Aggregate, Choice, Filter, GroupingSets, Limit, LogicalOperator, Project, SetOp, Window
+from optimizer.algebra.logical import Aggregate, Choice, Filter, GroupingSets, Limit, Project, SetOp, Window
 from optimizer.algebra.logical_joins import AnyJoin, Apply
 from optimizer.algebra.rebuild import map_down
 from optimizer.algebra.scalars import AggregateCall
@@ -28,12 +28,11 @@ Reduce = Callable[[Tree, ColumnSet, bool], Node | None]
 Demand = tuple[ColumnSet, bool]
 
 
-def _ends_columns(op: LogicalOperator) -> bool:
-    return not isinstance(op, AnyJoin) or op.kind.left_only or op.kind is JoinKind.MARK
-
-
 # operators that do not pass on all columns of their inputs
-ENDS = node((Project, Aggregate, GroupingSets, SetOp, Choice, AnyJoin), where=_ends_columns)
+ENDS = node(
+    (Project, Aggregate, GroupingSets, SetOp, Choice, AnyJoin),
+    where=lambda op: not isinstance(op, AnyJoin) or op.kind.left_only or op.kind is JoinKind.MARK,
+)
 
 
 def reduce_joins(root: Tree, reduce: Reduce) -> Tree | None:

@@ -25,6 +25,7 @@ from optimizer.algebra.types import (
     INTERVAL,
     STRING,
     TIMESTAMP,
+    cast_may_fail,
     is_date,
     is_integer,
     is_timestamp,
@@ -72,7 +73,8 @@ def plus_minus(binder: ExpressionBinder, function: str, left: Operand, right: Op
         return _interval(binder, (a.months + sign * b.months, a.days + sign * b.days, a.nanoseconds + sign * b.nanoseconds), node)
     if is_date(left.type) and is_date(right.type) and function == "-":
         return Call("date_diff_days", (left.scalar, right.scalar), INT64)
-    if is_date(left.type) and (pa.types.is_null(right.type) or _days(right)):
+    whole = is_integer(right.type) and not cast_may_fail(right.type, INT32)
+    if is_date(left.type) and (pa.types.is_null(right.type) or whole):
         return _shift_days(binder, left, right, sign, node)
     if moment and (is_date(right.type) or is_timestamp(right.type)) and function == "-":
         binder.source.differences = True
@@ -83,10 +85,6 @@ def plus_minus(binder: ExpressionBinder, function: str, left: Operand, right: Op
         node,
         "a date takes an INTERVAL or a number of days: d + INTERVAL '3' MONTH, d + 90",
     )
-
-
-def _days(operand: Operand) -> bool:
-    return is_integer(operand.type) and (operand.type.bit_width <= 32 and pa.types.is_signed_integer(operand.type))
 
 
 def _interval_literal(binder: ExpressionBinder, operand: Operand) -> Any:

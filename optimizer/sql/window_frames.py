@@ -50,14 +50,11 @@ def bind_frame(binder: ExpressionBinder, node: Any, keys: tuple[Scalar, ...], wi
     key cannot be compared with.
     """
     frame = _DEFAULT if node is None else _written(binder, node, keys, window)
-    if frame.unit != "rows" and not keys:  # all rows are peers
-        frame = Frame("rows", FrameBound("preceding"), FrameBound("following"), frame.exclude) if _all_peers(frame) else frame
+    all_peers = frame.unit != "rows" and not keys
+    if all_peers and all(bound.side == "current" or bound.offset is None for bound in (frame.start, frame.end)):
+        frame = Frame("rows", FrameBound("preceding"), FrameBound("following"), frame.exclude)
     whole = frame.start == FrameBound("preceding") and frame.end == FrameBound("following")
     return None if whole and frame.exclude == "none" else frame
-
-
-def _all_peers(frame: Frame) -> bool:
-    return all(bound.side == "current" or bound.offset is None for bound in (frame.start, frame.end))
 
 
 def _written(binder: ExpressionBinder, node: Any, keys: tuple[Scalar, ...], window: Any) -> Frame:
