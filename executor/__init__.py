@@ -1,7 +1,5 @@
 """The executor of planscope: runs physical plans on Arrow data; `session` is the front door from Python."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

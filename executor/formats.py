@@ -10,8 +10,6 @@ Where two columns have one name, table and csv keep it, json and parquet call th
 are written as the rows come.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """What a notebook shows of a query: the physical plan and the memo as pictures, the trace as a page to step through."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables of a program's own beside those of a dataset: anything Arrow can read, kept in a file for the executors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ Here and not in `cli`, since Ctrl-C has to be looked after before anything else 
 `kill` and schedulers do) is taken for Ctrl-C the first time, so that nothing half done is left.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -4,8 +4,6 @@ Exit codes: 0 done; 1 a bug of ours (a replay case is written); 2 wrong input; 3
 budget; 130 interrupted; 141 the reader of our output went away.
 """
 
-from __future__ import annotations
-
 import errno
 import importlib.metadata
 import os

@@ -1,7 +1,5 @@
 """A plan diagram as PNG or PDF: its SVG, which has rectangles, lines and texts only, drawn again by Matplotlib."""
 
-from __future__ import annotations
-
 import io
 from xml.etree import ElementTree
 

@@ -4,8 +4,6 @@ A sub-plan is a query of its own: `select count(*) from … where …` with the 
 the node below the aggregate is its estimate. DuckDB is no dependency of planscope: it comes with the extra `test`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

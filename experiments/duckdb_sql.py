@@ -1,7 +1,5 @@
 """DuckDB, where it is installed, and our queries in its words. It is no dependency: it comes with the extra `test`."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from types import ModuleType

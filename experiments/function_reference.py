@@ -1,7 +1,5 @@
 """docs/functions.md, written from the table of functions: `python -m experiments.function_reference`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from experiments.documentation.markdown import table

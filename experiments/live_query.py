@@ -1,7 +1,5 @@
 """A query whose search runs as far as the stepper looks at it, and again with other settings and row counts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -4,8 +4,6 @@ The search runs in a thread of its own. Whenever it emits an event beyond those 
 stops the real search at any event, and the events before it are a trace like any other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from threading import Condition, Thread
 from time import perf_counter_ns

@@ -1,7 +1,5 @@
 """One process at a time: a lock file that says who holds it, and frees itself when its holder dies."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -7,8 +7,6 @@ for the order `(a c) b` of such a system the class of equal columns is written a
 that brings columns of the class together. They are as many as it takes to connect the class, so nothing is estimated twice.
 """
 
-from __future__ import annotations
-
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join

@@ -6,8 +6,6 @@ planscope: it comes with the extra `test`. PostgreSQL's plans are read from what
 query, in a file, or just now by the PostgreSQL that psql reaches.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

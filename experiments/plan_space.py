@@ -4,8 +4,6 @@ A plan of the space is run like the chosen one and must give the same result. Wh
 its order does not tell apart, or a function is volatile, results may rightly differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Source: Gu, Soliman and Waas, Testing the accuracy of query optimizers, DBTest 2012.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import hypot, sqrt
 

@@ -1,7 +1,5 @@
 """What is needed to replay a bug of ours, written to disk instead of a traceback on the terminal."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -1,7 +1,5 @@
 """Every rule planscope has, for people: `planscope rules` and the check of `--disable`."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from optimizer.decorrelate.quick import QUICK

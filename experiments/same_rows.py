@@ -4,8 +4,6 @@ As bags: the same rows, each as often; and in the same order by the sort keys th
 1e-9 relative, since sums depend on the order of their terms; NaN equals NaN, NULL equals NULL.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Sequence

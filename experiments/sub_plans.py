@@ -1,7 +1,5 @@
 """The sub-plans of a query by the aliases of their relations, with the rows that the search takes them to have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from optimizer.algebra.columns import ColumnId, column_ids

@@ -4,8 +4,6 @@ Costs are work, and so is the CPU time of all threads; on a machine with other w
 that than about the plan.
 """
 
-from __future__ import annotations
-
 from copy import copy
 from time import perf_counter, process_time
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """docs/traces.md, written from the vocabulary of events: `python -m experiments.trace_reference`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 

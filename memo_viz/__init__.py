@@ -12,8 +12,6 @@ what a search did), `q_error`; `words` (events as sentences); `svg` (DOT as SVG,
 pages to be read), `text` (how a user's text is made safe).
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

@@ -4,8 +4,6 @@ Everything comes from the two traces, and nothing of it is a time. `comparison_t
 a program, `comparison_page` in a browser.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Two searches side by side as one HTML file: no script, no network, all text escaped."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Iterable, Sequence
 

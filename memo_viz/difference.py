@@ -1,7 +1,5 @@
 """Two memo graphs of one search at two events as one graph that says what came, what went and what changed between them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import networkx as nx

@@ -6,8 +6,6 @@ a goal that the chosen plan does not use; grey rows were pruned before they were
 expression lie below the picture. Full texts are tooltips. A memo that is too large for this is drawn by `overview`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

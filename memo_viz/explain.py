@@ -3,8 +3,6 @@
 `Actual` is what one operator really did; it is there after EXPLAIN ANALYZE and absent (None) otherwise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple

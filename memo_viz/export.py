@@ -1,7 +1,5 @@
 """A memo state as JSON values, for other programs."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict
 from typing import Any

@@ -19,8 +19,6 @@ the member "m-9", named "split". `detail` has columns without their ids where a 
 goal), `best_for` the traits of the goals it is best for. `chosen` marks what belongs to the winning plan.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ Things stand where they stand at the end, so nothing jumps. There is no script: 
 for reduced motion sees the memo at the end.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

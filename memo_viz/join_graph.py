@@ -9,8 +9,6 @@ A networkx graph for each tree of joins, a `DiGraph` so that one-sided joins hav
 Everything comes from a trace: from the joins that the query gave and the columns of their inputs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any

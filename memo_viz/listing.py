@@ -1,7 +1,5 @@
 """A memo as text: a block per group, members below it, the chosen plan marked with a star."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import networkx as nx

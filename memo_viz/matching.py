@@ -6,8 +6,6 @@ expanded in them. Payloads are compared
 with the ids of columns first and without them then, since another setting may have numbered columns otherwise.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping

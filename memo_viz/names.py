@@ -4,8 +4,6 @@ A table is called as the query calls it, a join by the set of its relations, any
 `orders`, `{lineitem, orders}`, `γ n_name`. A name stands for one group: where two would have the same, the numbers are added.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -1,8 +1,6 @@
 """A large memo as DOT: the chosen plan as a tree of groups, and below it all groups by the number of relations that they join,
 a square each (`relation_sets`)."""
 
-from __future__ import annotations
-
 import networkx as nx
 
 from memo_viz.difference import SIGNS

@@ -5,8 +5,6 @@ the search, rules, traits.
     render(picture.dot, "png")
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

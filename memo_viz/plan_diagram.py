@@ -1,7 +1,5 @@
 """Plan diagrams as SVG: colours and numbers for the plans that win over one or two log scales of rows."""
 
-from __future__ import annotations
-
 import colorsys
 import math
 from collections.abc import Iterable, Sequence

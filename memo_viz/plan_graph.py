@@ -3,8 +3,6 @@
 With actual rows each box compares them with the estimate: a q-error of 2 or more is printed in orange, of 10 in red.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ A square's sign says what became of its group. Names and figures are tooltips. A
 them in one square.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """The rewrites of stages before the search, one below the other: the part of the tree before and after, what went and what came
 marked by sign and colour. What stayed as it was is folded into one line."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile

@@ -5,8 +5,6 @@
 A -> B             B fired on expressions that A had made: fired, new
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any

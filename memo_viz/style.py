@@ -1,7 +1,5 @@
 """Colours and pieces that all pictures share. Colours differ in lightness too, and nothing is said by colour alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import graphviz

@@ -1,8 +1,6 @@
 """Text that comes from a user's SQL or data, made safe for pictures and terminals: no markup, nothing invisible, no more than
 so many characters."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """What orders and groupings were asked of which groups, and how each was met: an entry for each goal that asks for something."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from memo_viz.comparison import cost_change

@@ -11,8 +11,6 @@ The template language is small, so that the page of the stepper can fill the sam
 Parts and values are templates themselves.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The `planscope` process: `python -m planscope`, and what the installed command calls."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

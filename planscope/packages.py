@@ -4,8 +4,6 @@ They have general names. A user's `optimizer.py` beside a script hides ours, and
 over it; what Python then says is far from the cause.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib.util import find_spec
 from pathlib import Path

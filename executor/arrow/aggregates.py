@@ -11,8 +11,6 @@ Grouping itself (`grouping`) is on one thread, so that neither the order of grou
 parallelism is between batches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Arithmetic: integers checked for overflow, decimals exact, floats IEEE 754; semantics as in `algebra.evaluate`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

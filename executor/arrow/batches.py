@@ -1,7 +1,5 @@
 """Record batches of the executor: column 12 is called "c12", columns stand in ascending order of their ids."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Sequence
 
 import pyarrow as pa

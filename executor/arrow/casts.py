@@ -5,8 +5,6 @@ distinct values are cast one by one by the reference: that reads loosely written
 the value that cannot be cast.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc

@@ -4,8 +4,6 @@ Floats compare as in DuckDB: NaN equals itself and is above every other number. 
 are corrected, unless a literal shows that NaN cannot change the answer.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """constant_rows: the rows of a VALUES list."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from executor.arrow.batches import ONE_ROW, Batches, column_name, single_array

@@ -1,8 +1,6 @@
 """Joins of whose rows only the number is read: by count(*) of all of them. No row is made then, and a hash join adds up how many
 matches each row has."""
 
-from __future__ import annotations
-
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.physical import HashAggregate, HashJoin, NestedLoopJoin, StreamingAggregate
 from optimizer.algebra.plan import PlanNode

@@ -1,7 +1,5 @@
 """What EXPLAIN ANALYZE counts: rows, batches, time and memory of each operator."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Functions of the day that a moment lies in, and its texts; semantics as in `algebra.evaluate_more` and `evaluate_date_text`."""
 
-from __future__ import annotations
-
 import calendar
 import re
 from collections.abc import Callable

@@ -6,8 +6,6 @@ largest value of the batch, never assumed), which is also several times faster, 
 the way, a result that does not fit its declared type raises ExecutionError, and lost places are rounded half away from zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

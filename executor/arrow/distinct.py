@@ -4,8 +4,6 @@ Two uses: arguments that are constants in nearly every query but need not be (a 
 only the reference semantics knows them (text read as a number, capitals beyond ASCII).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 

@@ -5,8 +5,6 @@ at the column (filters, projections and hash joins on others), it is handed on i
 A hash join makes dictionaries of the texts of a small build side, which all its rows share. The texts of a dictionary differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import pyarrow as pa

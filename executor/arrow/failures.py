@@ -1,8 +1,6 @@
 """How an operator fails: every error that leaves it is an `ExecutionError` that begins with the operator's name. If it was an
 expression that could not be computed, it is named too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """filter_rows: keeps rows where every conjunct is TRUE, in order."""
 
-from __future__ import annotations
-
 from executor.arrow.batches import select
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_predicate

@@ -1,7 +1,5 @@
 """Rows grouped by keys, each group as one row: by place where the keys lie close together, else by Arrow, on one thread."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa

@@ -4,8 +4,6 @@ Where keys hardly repeat within a batch, its rows wait for the merge as they are
 `tuning.merge` partial groups, or three times as many as there are groups, waiting to be merged.
 """
 
-from __future__ import annotations
-
 from executor.arrow.aggregates import Aggregation, Partial
 from executor.arrow.batches import Batches, batch_schema, empty_batch, fewer
 from executor.arrow.context import Context

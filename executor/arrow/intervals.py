@@ -1,7 +1,5 @@
 """Intervals as numbers that compare as they do: months of 30 days, days of 24 hours. Arrow neither compares nor sorts them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 

@@ -6,8 +6,6 @@ Each aggregate has a `Kernel`; without one its reference computes it, group by g
 its rows, or less where the kernel says how rows become fewer. Constants at the end of the arguments are no columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

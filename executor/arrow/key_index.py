@@ -10,8 +10,6 @@ The rows of a group stand together in `rows`, in ascending order. Groups that ar
 one that was hashed has the number of its first row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

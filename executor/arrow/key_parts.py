@@ -4,8 +4,6 @@ Grouping ten million rows by a key that hardly repeats takes less than half of t
 Arrow's grouping are small then, and one part's at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Keys whose values lie close together: each is a place in a table, where hashing would have to look for one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ the bits, after -0.0 and NaN were made one each. Text: one word, a hash of the b
 where words agree (`exact` says when that is needed).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """limit_rows: passes some rows of its input, then stops it."""
 
-from __future__ import annotations
-
 from executor.arrow.batches import Batches, limited, select
 from executor.arrow.context import Context
 from optimizer.algebra.physical import LimitRows

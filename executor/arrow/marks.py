@@ -7,8 +7,6 @@ an inner one of pattern Q meet if they agree on the keys outside P ∪ Q, and th
 UNKNOWN elsewhere. Data have few patterns, and for each P ∪ Q an index on the keys outside it finds all that meet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock

@@ -4,8 +4,6 @@ NumPy's come from the C library. What a thread frees, glibc gives back to the sy
 again page by page: up to a third of the time of a query on two threads, which wait for each other. So it is told to keep some.
 """
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from functools import cache

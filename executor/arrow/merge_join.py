@@ -5,8 +5,6 @@ No row still to come can be below it, so a window is complete, and is joined by 
 compared one by one only to find the cut; memory holds a window, or one key's rows where those are more.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Any

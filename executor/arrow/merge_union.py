@@ -4,8 +4,6 @@ A window is all rows of the inputs up to a cut: the smallest of the last keys ga
 still to come is before it, so the window can be sorted by itself and passed on. Memory: a window of rows for each input.
 """
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from executor.arrow.batches import Batches, batch_schema, column_name, renamed, select, table_batches

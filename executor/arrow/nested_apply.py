@@ -5,8 +5,6 @@ enough costs little more than it takes; the results of many runs are joined with
 held until then, and beyond only as far as the cache has room. A run is over before a batch is handed on.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Numbers of 64 bits, and what is stored as such, are sorted as digits (`_row_numb
 end of either direction; a float key that has NaN is therefore preceded by a key that says so.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

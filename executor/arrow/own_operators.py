@@ -1,7 +1,5 @@
 """Operators of plug-ins: what they give is checked as they give it, since a wrong batch is wrong rows, or an error elsewhere."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial

@@ -5,8 +5,6 @@ the next run, so nothing may be derived from it when an expression is compiled. 
 skip row groups, asks for them anew in each run (`resolved`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import pyarrow as pa

@@ -6,8 +6,6 @@ for one that the pool was given before it (`begun`: an index that the first batc
 pipelines inside pipelines cannot block one another.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor

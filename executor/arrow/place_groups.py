@@ -4,8 +4,6 @@ Values are added up where their group's number says, as 64-bit integers, whose s
 doubles in the order of the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Quantiles: the value at a fraction of sorted rows, of segments or of the frames of a window."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 The rows are read once for all runs; each run finds the ends of its slice by binary search.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ What the step computes without reading those is computed once and kept. Rows are
 ends a recursion that would not end. UNION compares the new rows with all that there were before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

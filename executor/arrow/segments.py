@@ -3,8 +3,6 @@
 Segment g of some columns are their rows offsets[g] … offsets[g + 1]; `offsets` (int64) has an entry more than there are segments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """sort: all rows of the input, ordered."""
 
-from __future__ import annotations
-
 from executor.arrow.batches import Batches, give_back, select, table_batches
 from executor.arrow.context import Context
 from executor.arrow.ordering import sorted_rows, sorting_bytes

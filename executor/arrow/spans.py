@@ -1,7 +1,5 @@
 """Spans between moments, counted in microseconds or in months; semantics as in `algebra.evaluate_more`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """with_spools, fill_spool, read_spool: rows that are computed as they are first asked for, and kept for all who read them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Protocol
 

@@ -4,8 +4,6 @@ Candidates are gathered and cut down to the first `offset + count` from time to 
 comes after the last candidate's are dropped as they come.
 """
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from executor.arrow.batches import Batches, batch_schema, column_name, emptied, nbytes, select, table_batches

@@ -1,7 +1,5 @@
 """union_all: the rows of all inputs, one input after the other."""
 
-from __future__ import annotations
-
 from executor.arrow.batches import Batches, column_name, renamed
 from executor.arrow.context import Context
 from optimizer.algebra.columns import column_ids

@@ -1,7 +1,5 @@
 """Rows whose groups come together, in batches cut between groups: each can then be worked on by itself, on any thread."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ rows of other frames are put side by side, but for quantiles. Arguments are NULL
 TRUE.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import reduce
 

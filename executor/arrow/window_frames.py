@@ -4,8 +4,6 @@ Without EXCLUDE there is one piece, with it up to three, in row order and apart 
 high. All pieces lie within the row's partition.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from executor.arrow.window_layout import Layout

@@ -4,8 +4,6 @@ All places are row numbers (int64); an end is the row after the last one. Arrays
 Each is made when a call asks for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 

@@ -6,8 +6,6 @@ Values that are no numbers become some: dates days, timestamps microseconds, dec
 have only their peers in reach. NaN is above every number and at distance 0 from itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction

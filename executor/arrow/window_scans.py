@@ -8,8 +8,6 @@ which DISTINCT keeps, with blocks sorted by where a value came before (merge sor
 et al., SIGMOD 2022). Both hold a level at a time. `tiles` names the blocks, for values that are no numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

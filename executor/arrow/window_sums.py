@@ -4,8 +4,6 @@ Values whose sums could leave int64 are cut into pieces of 32 bits, whose sums c
 at the end. A sum of more digits than its type has raises ExecutionError.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Window functions that are no aggregates: numbers of rows, and values picked from other rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ short or damaged count for nothing. Several processes may read and write at once
 look again. A folder that cannot be written costs only the counting.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

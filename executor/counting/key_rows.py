@@ -3,8 +3,6 @@
 Words mean the same in all inputs of a query: what fits a word is its own word; texts are numbered as they come.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

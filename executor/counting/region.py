@@ -6,8 +6,6 @@ two inputs' values cannot be counted by key: the inputs that it reads, with thos
 input, joined by the executors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Spark moves them as it moves any rows; what is in them it does not look at, so all types and values arrive as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 

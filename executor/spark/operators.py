@@ -1,7 +1,5 @@
 """What `placing` and `stages` add to a plan: exchanges, groupings in two steps, and leaves that stand for rows of other tasks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType

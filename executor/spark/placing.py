@@ -13,8 +13,6 @@ An exchange keeps no order: where the plan needs one, rows are sorted again behi
 Source: Graefe, Volcano, IEEE TKDE 1994 (parallelism by exchange operators alone).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 The rows of a spool are a stage of their own; they stay in the tasks that made them, where every reader of the spool finds them.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from executor.spark.operators import Exchange, Received

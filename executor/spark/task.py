@@ -1,7 +1,5 @@
 """What a task does: runs the plan of a stage on the rows that it got, and says which task gets which of those that came out."""
 
-from __future__ import annotations
-
 import copyreg
 import json
 import pickle

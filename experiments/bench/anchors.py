@@ -9,8 +9,6 @@ The papers give pruning and heuristics in words or for other data. So the figure
 of a reference implementation of the same algorithms, under C_out over random cardinalities. The duplicates are closed forms.
 """
 
-from __future__ import annotations
-
 from operator import itemgetter
 from random import Random
 

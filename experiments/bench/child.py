@@ -8,8 +8,6 @@ its start takes half a second, and it ends at once when its parent does. Over a 
     ("rows", [...])       the rows of the item
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import queue

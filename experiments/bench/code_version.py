@@ -1,7 +1,5 @@
 """Which code made a result: planscope's version and a digest of the source that a result depends on."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import subprocess

@@ -1,7 +1,5 @@
 """The command of an experiment: `planscope bench NAME`, made from its module."""
 
-from __future__ import annotations
-
 import shlex
 import tempfile
 import textwrap

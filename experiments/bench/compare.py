@@ -10,8 +10,6 @@ Source: Wilcoxon, Biometrics Bulletin 1945; Holm, Scandinavian Journal of Statis
 to the Bootstrap, 1993.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

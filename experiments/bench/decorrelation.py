@@ -8,8 +8,6 @@ The regret of a method is its time over that of the quickest method of the same 
 the limit is counted with the limit, so its regret is a lower bound. All methods must give the same rows.
 """
 
-from __future__ import annotations
-
 import itertools
 import tempfile
 from contextlib import suppress

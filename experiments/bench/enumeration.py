@@ -4,8 +4,6 @@ Every enumerator orders the same join graphs under C_out with random cardinaliti
 same cost, no other may find less, and every cost is added up again from the tree; anything else is a bug.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ compare the rows, then rounds in which each runs once. Of the rounds the quickes
 since other programs can only slow a run down.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from operator import itemgetter

@@ -1,7 +1,5 @@
 """What results depend on besides planscope's code: plug-ins, files that settings and items name, datasets."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec

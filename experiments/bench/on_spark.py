@@ -1,7 +1,5 @@
 """Items of an experiment (experiments/bench), measured in Spark tasks: each has some, and measures one after the other."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -5,8 +5,6 @@ it knows of them. Times are CPU times of this process, so that other work on the
 each stage has the share that it has on the clock. The time of a query is the median of its rounds.
 """
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable
 from functools import lru_cache

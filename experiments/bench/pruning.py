@@ -6,8 +6,6 @@ was pruned; anything else is a bug. With --audit every skip is compared with the
 (`optimizer.audit.audit`). The report is in `pruning_report`.
 """
 
-from __future__ import annotations
-
 import math
 import shlex
 import time

@@ -1,7 +1,5 @@
 """The report of `bench pruning`."""
 
-from __future__ import annotations
-
 from operator import itemgetter
 from statistics import mean
 from typing import Any

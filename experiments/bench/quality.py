@@ -13,8 +13,6 @@ plans over native tables with the same rows. PostgreSQL's orders are read from f
 one a query; those of stats are recorded beside its queries.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The experiments there are, by name; each is a module of this folder, imported when it is asked for."""
 
-from __future__ import annotations
-
 import importlib
 from typing import cast
 

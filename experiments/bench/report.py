@@ -1,7 +1,5 @@
 """The report of a run: one page with everything in it, and files of its tables and figures for a paper."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The folder of a run: its rows (`store`), and in environment.json what they depend on."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import json

@@ -22,8 +22,6 @@ joins of the plan and in one direction (Yang et al., CIDR 2024; Zhao et al., SIG
 Diagrams: Reddy and Haritsa, VLDB 2005; plans within 20 % swallowed greedily: Harish, Darera and Haritsa, VLDB 2007.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from itertools import product

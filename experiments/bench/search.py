@@ -4,8 +4,6 @@ A benchmark, not a test: it fails when two ways of searching disagree on a cost,
 compared are those of `search_bench.settings`; `search_bench.clock` says how time is taken.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from functools import cache

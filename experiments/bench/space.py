@@ -13,8 +13,6 @@ error of the cost model. Filters at run time are off: they change the rows that 
 within a limit have no time, and are counted.
 """
 
-from __future__ import annotations
-
 from operator import itemgetter
 from random import Random
 from statistics import mean

@@ -7,8 +7,6 @@
 A run that was killed loses at most the items under way. A file that is damaged counts as none.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Rows summed up, as reports need it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from statistics import median

@@ -1,7 +1,5 @@
 """The sweep of a pipeline's specification as an experiment: without Spark, with a report of its own, and to be compared."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 The trace is that of a real search that prunes nothing and makes every join an expression: clique/8 has 1.2 million events.
 """
 
-from __future__ import annotations
-
 import gc
 import tempfile
 import tracemalloc

@@ -1,7 +1,5 @@
 """Catalogs as JSON: schemas and statistics of tables, without their rows."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """A bundle planned again: whether the trace is the same, or where it first differs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple

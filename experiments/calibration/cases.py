@@ -3,8 +3,6 @@
 A point is a query with all its operators: what a scan below a join takes is told from the join by the points of scans.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

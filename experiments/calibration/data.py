@@ -7,8 +7,6 @@ For each size n there are three tables of n rows, `t<n>` and `u<n>` in random or
     many   1,000 values                  v      0 … n - 1, at random            d      decimal(15, 2)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

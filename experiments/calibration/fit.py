@@ -6,8 +6,6 @@ of a point. It decides only what the points leave open, as when two coefficients
 far are not believed: after a first fit, those whose residual is beyond FAR times the median weigh less (Huber).
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median

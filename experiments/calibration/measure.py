@@ -4,8 +4,6 @@ Time is CPU time of all threads: a cost is work, it adds up whatever runs beside
 disturb it. Of several runs the least counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from time import process_time
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Source: Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -5,8 +5,6 @@ else the figures say (widths, distinct counts) stays as estimated. In the right 
 the runs: as many as there are left rows, or distinct bindings, of which only the estimate is known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

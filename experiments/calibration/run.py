@@ -1,7 +1,5 @@
 """A calibration from beginning to end: tables, measurements, fit, file."""
 
-from __future__ import annotations
-
 import os
 import platform
 import tempfile

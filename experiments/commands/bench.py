@@ -1,7 +1,5 @@
 """planscope bench: experiments that compare parts of the optimizer with one another."""
 
-from __future__ import annotations
-
 import click
 
 from experiments.commands.groups import Group

@@ -1,7 +1,5 @@
 """planscope bundle: all that planning a query needs, in one file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """planscope calibrate: measures the operators on this machine and fits the cost model's coefficients."""
 
-from __future__ import annotations
-
 import click
 
 from experiments.commands.inputs import progress

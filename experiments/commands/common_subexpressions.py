@@ -5,8 +5,6 @@ a common table expression, a table joined with an aggregate of itself) stay apar
 columns apart; they are found by shape.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import NamedTuple
 

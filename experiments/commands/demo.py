@@ -1,7 +1,5 @@
 """planscope demo: the tour."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

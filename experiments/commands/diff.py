@@ -1,7 +1,5 @@
 """planscope diff: two searches side by side, of one query under two settings or of two trace files."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """planscope explain: the plan of a query, the stages before it with all that fired in them, and what the search did."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

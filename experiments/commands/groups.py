@@ -1,7 +1,5 @@
 """Groups of commands whose parts are imported only when they are run."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from typing import Any

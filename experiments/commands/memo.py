@@ -1,7 +1,5 @@
 """planscope memo: the groups and multi-expressions that the search left, as picture, graph or data."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

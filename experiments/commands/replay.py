@@ -1,7 +1,5 @@
 """planscope replay: a bundle planned again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

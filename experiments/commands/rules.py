@@ -1,7 +1,5 @@
 """planscope rules: what may fire, in order; the program of the pre-pass."""
 
-from __future__ import annotations
-
 import click
 
 from experiments.commands.inputs import plugin_option

@@ -1,7 +1,5 @@
 """planscope run: a query's rows."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """planscope settings: every knob, with its default."""
 
-from __future__ import annotations
-
 import click
 
 from experiments.commands.inputs import plugin_option

@@ -1,7 +1,5 @@
 """The options of commands that run on Spark: where it runs, and its settings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar

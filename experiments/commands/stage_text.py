@@ -1,7 +1,5 @@
 """A stage between the SQL text and the search, for people and as data: its tree, and each rewriting before and after."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher

@@ -1,7 +1,5 @@
 """planscope trace: every event of a search, one JSON object a line, or as a page to step through."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What commands that show a search read: a trace file, or the trace of a query that they search anew."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """planscope what-if: the plan of a query under other row counts and costs, and plan diagrams."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """planscope why: why a plan was not chosen, and what would make it win."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

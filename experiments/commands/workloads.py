@@ -1,7 +1,5 @@
 """planscope workloads: what can be planned and run without any data of one's own."""
 
-from __future__ import annotations
-
 import click
 
 from experiments.commands.output import list_format, say, table_text, write_json

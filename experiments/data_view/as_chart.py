@@ -1,7 +1,5 @@
 """All that is known of one column: every bucket of its histogram, and every one of its most common values, as bars."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

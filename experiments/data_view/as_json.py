@@ -1,7 +1,5 @@
 """A catalog as JSON, by the format of `planscope data show --format json`."""
 
-from __future__ import annotations
-
 import json
 import math
 from decimal import Decimal

@@ -4,8 +4,6 @@ Drawn by hand rather than with a plotting library: it takes milliseconds for a t
 the same bytes everywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 from typing import Any

@@ -1,7 +1,5 @@
 """The tables of a dataset with a line or two for each column, as wide as the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What to tell the reader of a dataset's statistics: when they were made, and how to make those that are missing."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The part of a catalog that a user asked to see."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from optimizer.catalog.constraints import near

@@ -1,7 +1,5 @@
 """Names and values of a dataset as text for people: whoever made the data may have put anything into them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size

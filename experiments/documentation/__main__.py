@@ -3,8 +3,6 @@
 All pages, or those named, `docs/tutorial.md`.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

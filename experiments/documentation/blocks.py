@@ -14,8 +14,6 @@ Files are saved before anything runs. Commands in a block that is only read are 
 A line of output that is `…` stands for any number of lines.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The reference of the command line: what `--help` says of every command."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import click

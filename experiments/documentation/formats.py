@@ -1,7 +1,5 @@
 """The reference of file formats: what the modules say that read and write them."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from experiments.documentation.markdown import docstring, plain, table

@@ -1,7 +1,5 @@
 """Notebooks of the course: the text and the Python of a lesson as cells, without what they show."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The reference of logical operators: what rules find, and build trees of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from enum import Enum

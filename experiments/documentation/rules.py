@@ -1,7 +1,5 @@
 """The reference of rules: a list, and for the site a page for each rule, of its docstring and its golden cases."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

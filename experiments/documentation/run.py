@@ -1,7 +1,5 @@
 """A page of docs/ is carried out: what its blocks show, and the pictures that they make."""
 
-from __future__ import annotations
-
 import ast
 import io
 import os

@@ -1,7 +1,5 @@
 """The reference of settings."""
 
-from __future__ import annotations
-
 from experiments.documentation.markdown import plain, table
 from optimizer.presets import preset_file, preset_names
 from optimizer.settings import describe_settings

@@ -4,8 +4,6 @@ A copy of docs/ gets a page for each rule, pictures as the code makes them now, 
 broken links among them, are errors.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

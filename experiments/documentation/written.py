@@ -1,7 +1,5 @@
 """Pages that are written from the code, and what the other pages show of a run."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 Source: Selinger et al., Access Path Selection in a Relational Database Management System, SIGMOD 1979.
 """
 
-from __future__ import annotations
-
 from optimizer.joins.costing import JoinCosting, Ordered
 from optimizer.joins.graph import JoinGraph, Relations, bits
 from optimizer.joins.plan_table import PlanTable

@@ -5,8 +5,6 @@ Programming Algorithm for the Generation of Optimal Bushy Join Trees without Cro
 sizes are looked at, most of which overlap or are not joined.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.joins.costing import JoinCosting

@@ -4,8 +4,6 @@ Source: Vance and Maier, Rapid Bushy Join-Order Optimization with Cartesian Prod
 Moerkotte and Neumann, VLDB 2006.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from optimizer.joins.costing import JoinCosting

@@ -7,8 +7,6 @@ relations, whatever the shape of the graph.
 Memory: a few arrays of 2^n entries of 8 bytes.
 """
 
-from __future__ import annotations
-
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np

@@ -4,8 +4,6 @@ Source: DeHaan and Tompa, Optimal Top-Down Join Enumeration, SIGMOD 2007, withou
 inner joins, with nothing else around it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from optimizer.errors import PlanscopeError

@@ -5,8 +5,6 @@ Where other work shares the machine only the latter can be compared; both are ta
 before a run, and the collector stays on during it, as it does for users.
 """
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable
 from time import perf_counter, process_time

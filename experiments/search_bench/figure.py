@@ -1,7 +1,5 @@
 """One measured number."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -6,8 +6,6 @@ has its tuples, lists and dicts and its share of what expressions of its kind ho
 tracemalloc's, for all that happens from SQL text to plan.
 """
 
-from __future__ import annotations
-
 import gc
 import sys
 import tracemalloc

@@ -10,8 +10,6 @@ alternatives for each pair (a hash join on the cheaper side, nested loops).
 None of these pushes aggregates into joins, as `default` does in small regions (expand_joins): only orders are searched for.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from optimizer.settings import Settings

@@ -1,7 +1,5 @@
 """The way of a query cut before the search, so that the search alone can be timed and its parts replaced."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from experiments.workloads.joingraph_data import JoinGraphCatalog

@@ -3,8 +3,6 @@
 A search without a trace pays one comparison an event. Both must find plans of the same cost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

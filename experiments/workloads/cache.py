@@ -10,8 +10,6 @@ the same dataset at once; where file locks are missing, the first to rename wins
     ~/.cache/planscope/.tpch-0.1.x7c2_.partial/     under construction, or left over
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

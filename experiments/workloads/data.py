@@ -1,7 +1,5 @@
 """Datasets by folder or by name: the DATA argument of every command."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import re

@@ -10,8 +10,6 @@ histogram. `ndv_above` stands for a distinct count of which only a lower bound i
 the geometric mean of that bound and the number of values, the middle of the possible range by factors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise

@@ -3,8 +3,6 @@
 Nothing here imports Spark before something has to be made.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The dataset `job`: IMDB as the Join Order Benchmark uses it, described by published statistics (job/SOURCE.md)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -6,8 +6,6 @@ Relations are r0, r1, …; every edge has a column of its own on either side, `r
 another. The tables are those of the dataset `joingraph` (`joingraph_data`), which has statistics and no rows.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from typing import NamedTuple

@@ -18,8 +18,6 @@ Ordering Problem, VLDB Journal 1997 (read off two public implementations, which 
 intermediate results grow and shrink by orders of magnitude.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Mapping

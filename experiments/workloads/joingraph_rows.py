@@ -6,8 +6,6 @@ numbers, cycle-walked into their range: Black and Rogaway, CT-RSA 2002), so colu
 of a table can be made alone, and the same name gives the same rows everywhere.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Permutations of large ranges by arithmetic alone: so that rows of synthetic tables can be made in any order, in parts."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Scales of datasets, as users write them."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal, InvalidOperation
 

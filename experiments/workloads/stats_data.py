@@ -4,8 +4,6 @@ The rows come with planscope. They are copied into the cache folder on first use
 kept beside them and an installed package may not be writable.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

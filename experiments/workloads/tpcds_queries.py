@@ -1,7 +1,5 @@
 """The texts of the 99 TPC-DS queries, as DuckDB's `tpcds` extension gives them; only their index is a file here."""
 
-from __future__ import annotations
-
 import importlib.util
 from functools import cache
 

@@ -1,7 +1,5 @@
 """True row counts of the sub-plans of a workload's queries, as published: `true_cardinalities.parquet` beside the queries."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Graphviz says which groups lie beside each other, and in which order. The rows a
 lines, so that a clique of eight relations fits on a screen.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What the stepper shows, as lines of text: the event, the stack, groups, goals, plans, trees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any

@@ -1,7 +1,5 @@
 """planscope data: datasets, where they are, what they hold, how they are made."""
 
-from __future__ import annotations
-
 from experiments.commands.groups import CommandGroup
 
 PARTS = {  # name -> what `planscope data --help` says

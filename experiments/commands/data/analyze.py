@@ -1,7 +1,5 @@
 """planscope data analyze: statistics of a dataset, by Spark tasks."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """planscope data generate: datasets made by Spark tasks."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

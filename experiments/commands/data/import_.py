@@ -1,7 +1,5 @@
 """planscope data import: a dataset of files or tables from elsewhere."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from functools import partial

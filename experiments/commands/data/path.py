@@ -1,7 +1,5 @@
 """planscope data path: where a dataset is."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import Any

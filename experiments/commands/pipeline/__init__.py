@@ -1,7 +1,5 @@
 """planscope pipeline: run a pipeline from a TOML file, see how far it is, report on its sweep."""
 
-from __future__ import annotations
-
 from experiments.commands.groups import CommandGroup
 
 PARTS = {

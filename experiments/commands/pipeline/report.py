@@ -1,7 +1,5 @@
 """planscope pipeline report: tables and figures of a sweep."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """planscope pipeline run: the stages of a TOML file, in order."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from functools import partial

@@ -1,7 +1,5 @@
 """planscope pipeline status: how far a pipeline is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

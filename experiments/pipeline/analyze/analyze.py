@@ -4,8 +4,6 @@ Sketches are kept by what they were made from, so a second run reads no data, a 
 again, and a run that was interrupted goes on where it stopped. Figures of a table become current together, at the very end.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace

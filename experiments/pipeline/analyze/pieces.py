@@ -5,8 +5,6 @@ sketched. It is named by what it was made from (file, fingerprint, row groups, c
 again: sketches are the checkpoints of an analysis, and what makes the next one read new files only. Nothing in them is executed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

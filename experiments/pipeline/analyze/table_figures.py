@@ -1,7 +1,5 @@
 """The figures of a table from the sketches of its pieces."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

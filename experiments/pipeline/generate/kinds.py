@@ -1,7 +1,5 @@
 """The kinds of datasets that can be generated, by name."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 

@@ -4,8 +4,6 @@ They are read as queries read them, and written. Whatever is not plain, and ever
 which then imports everything: it tells faults apart, and what it makes of good files is the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import product
 from pathlib import Path

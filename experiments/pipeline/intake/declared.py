@@ -1,7 +1,5 @@
 """What schema.sql says of the tables at hand, and what it will say: the keys and foreign keys that their rows fulfil."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

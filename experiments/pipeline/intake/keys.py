@@ -4,8 +4,6 @@ A row is known by its part and its place in it. Of several rows with one key the
 others are removed; a row with NULL in a UNIQUE key or a foreign key breaks neither. Later checks pass over what was removed.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping, Sequence
 

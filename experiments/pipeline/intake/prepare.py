@@ -6,8 +6,6 @@ notes no calendar, and Spark takes days before 1582-10-15 for ones of another; n
 A file with a colon in its path, which Hadoop takes for a URI, gets a link without one.
 """
 
-from __future__ import annotations
-
 import codecs
 import io
 import shutil

@@ -7,8 +7,6 @@ FOLDER/removed/*.parquet    good rows that break keys: part, place, reason, colu
 A row is known by its part and its place in it. At the end each part is read once more, and its good rows go into the dataset.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

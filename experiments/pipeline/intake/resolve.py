@@ -1,7 +1,5 @@
 """Which columns a table gets, and of which types: from what its files hold, and what schema.sql declares of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

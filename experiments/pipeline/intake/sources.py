@@ -11,8 +11,6 @@ What Spark itself finds, over JDBC, in its catalog, at a URI or in any format th
 number and in no particular order: of two rows with one key the first of the first Spark partition stays.
 """
 
-from __future__ import annotations
-
 import re
 import zipfile
 from collections.abc import Mapping, Sequence

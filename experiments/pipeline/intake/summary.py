@@ -1,7 +1,5 @@
 """An import told to its user: rows in, rows out, and what happened to the others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@
 .work/0, 1, …      each table on its way (`raw`)
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

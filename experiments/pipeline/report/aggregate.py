@@ -4,8 +4,6 @@ A ratio compares an item with the one of the baseline variant that has the same 
 failed. Costs are compared only where cost model and estimator agree: costs of others are other units.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """The figures of a report; docs/pipeline.md says what each shows. One without anything to show is not made."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ DIR/report/by_variant.parquet     and .csv, .md, .tex; so for by_query, by_relat
 DIR/report/planning_time.svg      and .pdf; so for the other figures
 """
 
-from __future__ import annotations
-
 import html
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 Everything is made of the distinct values of a batch with their counts, so rows are looked at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a sketch says of its column: distinct values, common values, a histogram of the others, how often values occur."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

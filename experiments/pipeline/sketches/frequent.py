@@ -6,8 +6,6 @@ bounds all others. The bound is kept with the range of the batch's values (a spa
 where every batch has values of its own, next to nothing is lost by merging.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

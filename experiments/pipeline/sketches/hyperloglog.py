@@ -4,8 +4,6 @@ The standard error is 1.04 / √4096 = 1.6 %. Registers are read off with Ertl's
 which has no ranges with formulas of their own. Two sketches merge into the one that would have seen both inputs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, log, sqrt

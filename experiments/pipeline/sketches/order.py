@@ -3,8 +3,6 @@
 Texts too long to be kept are cut to bounds that are as good: a cut text is below, the next one after all with its start above.
 """
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from typing import Any
 

@@ -7,8 +7,6 @@ one says and at most `before` of the other, so merged bounds are the sums over t
 Long texts are cut, and stand for the values that start like them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

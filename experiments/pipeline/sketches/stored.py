@@ -1,7 +1,5 @@
 """Sketches as bytes: each a compressed Arrow stream of one row, a column for each number or array in it, at any depth."""
 
-from __future__ import annotations
-
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, get_type_hints

@@ -3,8 +3,6 @@
 Spark's own exceptions are recognized by the package that defines them, so that this module needs no Spark to be imported.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ up linear algebra). The wheel is therefore used through a Java home of ours, who
 hands everything else to the wheel's java.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

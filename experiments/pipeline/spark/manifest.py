@@ -6,8 +6,6 @@ A stage is done when its manifest says so for the same inputs and settings and e
 written last, so a stage that was interrupted is not done.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import json

@@ -11,8 +11,6 @@ made, moves last, so while it is there only moving is left. Nothing is put outsi
 workers share.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import json

@@ -3,8 +3,6 @@
 Figures of planning and of execution are NULL where the item failed before it had them. docs/pipeline.md lists the same.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path

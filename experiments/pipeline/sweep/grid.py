@@ -1,7 +1,5 @@
 """The variants of a sweep: a grid of settings, variants by name, and which settings a seed stands for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path

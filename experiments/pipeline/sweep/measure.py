@@ -4,8 +4,6 @@ An item is a dict: `item` (its id), `number`, `query`, `sql`, `data`, `digest` (
 `execute`, `analyze`, `repeats`.
 """
 
-from __future__ import annotations
-
 import socket
 from collections import Counter
 from datetime import UTC, datetime, timedelta

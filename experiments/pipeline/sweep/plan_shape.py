@@ -1,7 +1,5 @@
 """The join order of a physical plan: as text, as a shape, and how deep the plan is."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from optimizer.algebra.physical.leaves import TableScan

@@ -1,8 +1,6 @@
 """Mistakes in a specification, collected, so that one message names them all before anything is started; and what the keys of its
 tables have to be (docs/pipeline.md says what they mean)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Mapping
 from functools import partial

@@ -5,8 +5,6 @@ job/1*            all that match           @five.sql       a file, beside the sp
 select 1          SQL text                 @queries/*.sql  all files that match
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from fnmatch import fnmatchcase

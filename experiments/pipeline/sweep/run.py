@@ -3,8 +3,6 @@
 OUT/results/run=3f2a91c05be7     that folder, with the plan (`plan`) and the rows (bench/store)
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace

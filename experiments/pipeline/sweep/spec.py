@@ -3,8 +3,6 @@
 docs/pipeline.md has its keys. `plan_sweep` checks all of it, opens the datasets and binds every query, before anything runs.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Which column of which table has what."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum

@@ -1,7 +1,5 @@
 """What is published about IMDB's columns, scaled."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache

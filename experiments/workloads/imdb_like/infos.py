@@ -1,7 +1,5 @@
 """The texts of `info` columns, which go with the row's `info_type_id`: a genre, a rating, a release date."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 

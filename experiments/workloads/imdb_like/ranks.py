@@ -6,8 +6,6 @@ value once, and the rest favours the low ones by a power law. So every row's val
 makes the row, in whichever part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple

@@ -4,8 +4,6 @@ For joins on equal columns and conditions on single tables, as all JOB queries h
 with, texts that a LIKE pattern fits and numbers next to these are tried, in all combinations of columns that a condition reads.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

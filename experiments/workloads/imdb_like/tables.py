@@ -1,7 +1,5 @@
 """The rows of a table, any range of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 

@@ -3,8 +3,6 @@
 A text is put together of words, the digits of its number in a base of the lists' lengths; what is left of the number follows.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Lists of words that texts are made of, and texts that are common in IMDB's columns: those of words.toml."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 
