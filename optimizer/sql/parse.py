@@ -255,6 +255,14 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
             self.raise_error("Expecting AS between the name and its query")
         return cte
 
+    def _parse_table_alias(self, *args: Any, **kwargs: Any) -> Any:
+        """VALUES (1) (2) has lost a comma: sqlglot takes the second row for names of columns."""
+        first = self._curr
+        alias = super()._parse_table_alias(*args, **kwargs)
+        if alias is not None and not alias.this:
+            self.raise_error("Expecting a comma or a name before the parenthesis", first)
+        return alias
+
     def _parse_using_identifiers(self) -> Any:
         """USING a is refused."""
         if not self._match(TokenType.L_PAREN, advance=False):

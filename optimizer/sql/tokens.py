@@ -105,6 +105,8 @@ def check_neighbours(source: Source, tokens: list[Any]) -> None:
         nothing_before = before is None or before.token_type in NOTHING_YET
         follows = after.token_type if after is not None else TokenType.SEMICOLON
         if token.text.upper() in _FOREIGN and not (after and after.text.startswith("~")):  # !~ is one operator
+            if token.token_type is TokenType.RLIKE and follows is not TokenType.STRING:
+                continue  # a name
             hint = f"write {_FOREIGN[token.text.upper()]}"
             raise SqlError(f'syntax error at "{token.text}"', source.sql, token.start, token.end + 1, hint)
         match token.token_type:
