@@ -66,6 +66,8 @@ def plus_minus(binder: ExpressionBinder, function: str, left: Operand, right: Op
     """`+` or `-` where a side is a date, timestamp or interval."""
     if function == "+" and (is_interval(left.type) or not is_temporal(left.type)) and not is_interval(right.type):
         left, right = right, left
+    if function == "-" and left.string_literal and (is_date(right.type) or is_timestamp(right.type)):
+        left = Operand(convert(binder.source, left, right.type), left.node)
     sign = 1 if function == "+" else -1
     moment = is_date(left.type) or is_timestamp(left.type)
     if moment and is_interval(right.type):
