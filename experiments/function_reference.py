@@ -14,7 +14,7 @@ Written by `python -m experiments.function_reference` from the tables of functio
 
 Semantics are DuckDB's, with these exceptions: `x ~* r` and `x !~* r`, which DuckDB has from 2.0 on, ask for the
 whole text with case ignored, as `~` and `!~` do; `reverse` reverses code points, also where several make a character;
-`approx_count_distinct` is exact; `mode` takes NaN for one value; `every` is there; `strptime` reads no `epoch` and
+`approx_count_distinct` is exact; `mode` takes NaN for one value; `strptime` reads no `epoch` and
 `infinity`; `now()` and `current_timestamp` are timestamps without zone,
 in the zone of this machine, at the time at which the query is bound; decimals of 38 digits that meet keep
 the digits after the point of both; HUGEINT is DECIMAL(38,0), so a double becomes one half away from zero, and `gcd` and

@@ -171,6 +171,20 @@ def arc(name: str, x: float) -> float:
     return float(getattr(math, name)(x))
 
 
+def hyperbolic(name: str, x: float) -> float:
+    """sinh to atanh; inf for -1 too has atanh in DuckDB."""
+    if name == "atanh" and abs(x) >= 1:
+        if abs(x) > 1:
+            raise ExecutionError(f"atanh is defined from -1 to 1, not for {x}")
+        return math.inf
+    try:
+        return float(getattr(math, name)(x))
+    except OverflowError:
+        return math.copysign(math.inf, x) if name == "sinh" else math.inf
+    except ValueError:
+        return math.nan
+
+
 def factorial(n: int) -> Decimal:
     if not 0 <= n <= 33:
         raise ExecutionError(f"the factorial of {n} is out of range")

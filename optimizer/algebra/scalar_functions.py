@@ -169,6 +169,13 @@ _CALLED = (
         for n, w in (("sin", "sine"), ("cos", "cosine"), ("tan", "tangent"), ("cot", "cotangent"))
     ),
     *(_double(n, f"the angle with that {w}", partial(more.arc, n), True) for n, w in (("asin", "sine"), ("acos", "cosine"))),
+    *(
+        _double(n, f"the hyperbolic {w}", partial(more.hyperbolic, n), n == "atanh")
+        for n, w in (
+            ("sinh", "sine"), ("cosh", "cosine"), ("tanh", "tangent"), ("asinh", "sine, inverted"),
+            ("acosh", "cosine, inverted; NaN below 1"), ("atanh", "tangent, inverted"),
+        )
+    ),
     _double("atan", "the angle with that tangent", math.atan),
     _double("atan2", "the angle of the point (x, y)", math.atan2, False, "double", "double"),
     _double("degrees", "radians as degrees", lambda x: x * (180 / math.pi)),

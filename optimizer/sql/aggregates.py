@@ -104,6 +104,8 @@ def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> Aggregate
         raise source.unsupported(f"{source.function_name(node)} with WITHIN GROUP", node)
     written = _parts(source, node)
     if order:  # its first argument is what the group is sorted by
+        if name not in ("mode", "percentile_cont", "percentile_disc"):
+            raise source.error(f"{name} takes no WITHIN GROUP", node, f"write {name}(... ORDER BY ...)")
         if written.order:
             raise source.error("ORDER BY stands inside the call or in WITHIN GROUP", node)
         first = [order[0][0]] if len(written.args) < len(known.parameters) else []

@@ -7,6 +7,8 @@ of differences one may take parts.
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,7 +18,7 @@ from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.evaluate_dates import DAY, FURTHER_PARTS, PARTS
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
-from optimizer.algebra.scalars import Call, Literal, Scalar
+from optimizer.algebra.scalars import Call, Cast, Literal, Scalar
 from optimizer.algebra.types import (
     DATE,
     DOUBLE,
@@ -28,6 +30,7 @@ from optimizer.algebra.types import (
     cast_may_fail,
     is_date,
     is_integer,
+    is_numeric,
     is_timestamp,
     type_name,
 )
@@ -48,6 +51,8 @@ _INTERVAL_PARTS = {
     "minute": (DAY // 24, 60_000_000),
     "second": (60_000_000, 1_000_000),
 }
+_WITH_FRACTIONS = {"second": 1e6, "millisecond": 1e3}  # microseconds of each
+_COUNT = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?|[+-]?\.[0-9]+")
 
 
 def is_interval(type: DataType) -> bool:
@@ -62,6 +67,8 @@ def plus_minus(binder: ExpressionBinder, function: str, left: Operand, right: Op
     """`+` or `-` where a side is a date, timestamp or interval."""
     if function == "+" and (is_interval(left.type) or not is_temporal(left.type)) and not is_interval(right.type):
         left, right = right, left
+    if function == "-" and left.string_literal and (is_date(right.type) or is_timestamp(right.type)):
+        left = Operand(convert(binder.source, left, right.type), left.node)
     sign = 1 if function == "+" else -1
     moment = is_date(left.type) or is_timestamp(left.type)
     if moment and is_interval(right.type):
@@ -135,8 +142,17 @@ def times(binder: ExpressionBinder, left: Operand, right: Operand, node: Any) ->
 
 
 def units(binder: ExpressionBinder, unit: str, count: Any, node: Any) -> Scalar:
-    """So many units as an interval: INTERVAL (n) DAY, to_days(n)."""
-    return times(binder, Operand(Literal(interval_value(1, unit), INTERVAL), node), binder.operand(count), node)
+    """So many units as an interval: INTERVAL (n) DAY, to_days(n). Of a fraction of seconds the microseconds are kept; INTERVAL
+    takes the whole of other units."""
+    number = binder.operand(count)
+    if is_numeric(number.type) and not is_integer(number.type) and (unit in _WITH_FRACTIONS or isinstance(node, exp.Interval)):
+        double = convert(binder.source, number, DOUBLE)
+        if unit in _WITH_FRACTIONS:
+            whole, unit = Call("*", (double, Literal(_WITH_FRACTIONS[unit], DOUBLE)), DOUBLE), "microsecond"
+        else:
+            whole = Call("trunc", (double,), DOUBLE)
+        number = Operand(Cast(whole, INT64, False), count)
+    return times(binder, Operand(Literal(interval_value(1, unit), INTERVAL), node), number, node)
 
 
 def scaled_interval(binder: ExpressionBinder, operand: Operand, factor: int, node: Any) -> Scalar:
@@ -180,9 +196,12 @@ def _interval_constant(binder: ExpressionBinder, node: Any) -> Scalar:
         if name is None:
             form = f"INTERVAL in {unit.sql()}" if unit is not None else "an INTERVAL without a unit"
             raise source.unsupported(form, node, "the units are year, month, day, hour, minute, second")
-        if not text.lstrip("+-").isdigit() or len(text) > 18:
+        bare_number = not (inner._meta and "start" in inner._meta)  # INTERVAL 1.5 DAY is refused, INTERVAL (1.5) DAY is one day
+        if _COUNT.fullmatch(text) is None or len(text) > 18 or (bare_number and "." in text):
             raise source.unsupported(f"an INTERVAL of '{inner.this}'", node, "write a whole number: INTERVAL '3' MONTH")
-        return Literal(interval_value(sign * int(text), name), INTERVAL)
+        if name not in _WITH_FRACTIONS:
+            return Literal(interval_value(sign * int(Decimal(text)), name), INTERVAL)
+        return Literal(interval_value(sign * round(Decimal(text) * int(_WITH_FRACTIONS[name])), "microsecond"), INTERVAL)
     except (DoesNotFit, ValueError) as error:
         raise source.error(str(error), inner) from None
 

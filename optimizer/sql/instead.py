@@ -7,6 +7,10 @@ INSTEAD = {
     "octet_length": "strlen(x) is the number of bytes of a text",
     "format": "join the parts: name || ': ' || round(x, 2)",
     "printf": "join the parts: name || ': ' || round(x, 2)",
+    "every": "write bool_and(x)",
+    "iif": "write if(x, a, b)",
+    "nvl": "write coalesce(a, b)",
+    "safe_cast": "write TRY_CAST(x AS type)",
     **dict.fromkeys(("array_agg", "list", "array_to_string"), "there are no lists; string_agg(x, ',') makes a text"),
 }
 

@@ -50,16 +50,22 @@ _NAMED = (
     "regexp_i_like"
 )
 _TO_UNITS = (f"to_{unit}s" for unit in INTERVAL_UNITS)
-_OURS = frozenset(name.upper() for name in (*AGGREGATE_NAMES, *SCALAR_NAMES, *_NAMED.split(), *_TO_UNITS))
+_OF_OTHERS = (  # DuckDB has none of these names
+    "charindex convert day_of_month day_of_week day_of_year iif like locate nvl rand safe_cast startswith str_position "
+    "week_of_year"
+)
+_BY_NAME = (*AGGREGATE_NAMES, *SCALAR_NAMES, *_NAMED.split(), *_TO_UNITS, *_OF_OTHERS.split())
+_NO_NODES = frozenset(map(str.upper, _BY_NAME))
 _BASE = parser_class()
+_BEFORE_COLON = frozenset(_BASE.ALIAS_TOKENS) - {TokenType.CASE}
 
 
 class _Parser(_BASE):  # type: ignore[misc, valid-type]
     """DuckDB's parser that also says where an error is, and remembers which joins were commas. Functions that we look up in a
     table by name stay calls by name: sqlglot has node types for some, and moves their arguments."""
 
-    FUNCTIONS: ClassVar = {name: make for name, make in _BASE.FUNCTIONS.items() if name not in _OURS}
-    FUNCTION_PARSERS: ClassVar = {name: parse for name, parse in _BASE.FUNCTION_PARSERS.items() if name not in _OURS}
+    FUNCTIONS: ClassVar = {name: make for name, make in _BASE.FUNCTIONS.items() if name not in _NO_NODES}
+    FUNCTION_PARSERS: ClassVar = {name: parse for name, parse in _BASE.FUNCTION_PARSERS.items() if name not in _NO_NODES}
 
     UNARY_PARSERS: ClassVar = {
         **_BASE.UNARY_PARSERS,
@@ -98,8 +104,16 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
 
     def _parse_expression(self) -> Any:
         """SELECT (:a): sqlglot takes what stands before a colon for an alias, whatever it is."""
-        alias = self._curr.token_type in self.ALIAS_TOKENS or self._next.token_type is not TokenType.COLON
+        alias = self._curr.token_type in _BEFORE_COLON or self._next.token_type is not TokenType.COLON
         return super()._parse_expression() if alias else super(_BASE, self)._parse_expression()
+
+    def _parse_primary(self) -> Any:
+        """.5 has one digit; sqlglot makes 0.5 of it."""
+        pointed = self._curr.token_type is TokenType.DOT
+        node = super()._parse_primary()
+        if pointed and isinstance(node, exp.Literal):
+            node.set("this", node.this.removeprefix("0"))
+        return node
 
     def _parse_projections(self) -> Any:
         """SELECT DISTINCT ON (a), b is refused."""
@@ -238,6 +252,14 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
         if cte is None:
             self.raise_error("Expecting AS between the name and its query")
         return cte
+
+    def _parse_table_alias(self, *args: Any, **kwargs: Any) -> Any:
+        """VALUES (1) (2) has lost a comma: sqlglot takes the second row for names of columns."""
+        first = self._curr
+        alias = super()._parse_table_alias(*args, **kwargs)
+        if alias is not None and not alias.this:
+            self.raise_error("Expecting a comma or a name before the parenthesis", first)
+        return alias
 
     def _parse_using_identifiers(self) -> Any:
         """USING a is refused."""

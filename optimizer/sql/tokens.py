@@ -36,7 +36,8 @@ NOTHING_YET = _OPERATORS | types(
     "L_PAREN COMMA SELECT DISTINCT FROM WHERE HAVING GROUP_BY ORDER_BY PARTITION_BY ON AND OR NOT WHEN THEN ELSE"
 )
 _NOT_NEGATED = types("IS ISNULL NOTNULL GLOB RLIKE")  # by a NOT before them
-_CHECKED = types("COMMA ALIAS OVER ON DOT USING WHEN THEN LT GT DESC NOT")
+_CHECKED = types("COMMA ALIAS OVER ON DOT USING WHEN THEN LT GT DESC NOT RLIKE NULLSAFE_EQ")
+_FOREIGN = {"!": "NOT", "<=>": "IS NOT DISTINCT FROM", "RLIKE": "~", "REGEXP": "~"}  # and what DuckDB has instead
 _CLAUSES = {kind: i for i, kinds in enumerate((
     "SELECT FROM UNION INTERSECT EXCEPT", "WHERE", "GROUP_BY", "HAVING", "QUALIFY", "ORDER_BY", "LIMIT",
 )) for kind in types(kinds)}  # fmt: skip
@@ -103,6 +104,11 @@ def check_neighbours(source: Source, tokens: list[Any]) -> None:
         before, after = tokens[i - 1] if i else None, tokens[i + 1] if i + 1 < len(tokens) else None
         nothing_before = before is None or before.token_type in NOTHING_YET
         follows = after.token_type if after is not None else TokenType.SEMICOLON
+        if token.text.upper() in _FOREIGN and not (after and after.text.startswith("~")):  # !~ is one operator
+            if token.token_type is TokenType.RLIKE and follows is not TokenType.STRING:
+                continue  # a name
+            hint = f"write {_FOREIGN[token.text.upper()]}"
+            raise SqlError(f'syntax error at "{token.text}"', source.sql, token.start, token.end + 1, hint)
         match token.token_type:
             case TokenType.COMMA:
                 if nothing_before:
@@ -118,6 +124,9 @@ def check_neighbours(source: Source, tokens: list[Any]) -> None:
                 raise _missing(source, token, "an expression")
             case TokenType.ALIAS | TokenType.OVER if follows in _NO_NAMES:
                 raise _missing(source, after or token, "a name")
+            case TokenType.OVER if before and before.text.upper() == "NULLS":
+                hint = "IGNORE NULLS stands inside the parentheses: lag(x IGNORE NULLS)"
+                raise SqlError(f'syntax error at "{before.text}"', source.sql, before.start, before.end + 1, hint)
             case TokenType.ON if follows in _LIST_ENDS:
                 raise _missing(source, after or token, "a condition")
             case TokenType.USING if follows is TokenType.L_PAREN:

@@ -27,7 +27,7 @@ from tests.golden.test_golden import read as cases_of
 FURTHER_SAMPLES = """
 select a & b, a | b, a << 1, a >> 1, ~a, s ~ 'x', s ~* 'x', s similar to 'x',
     current_date, current_timestamp, localtimestamp from t;
-select quantile_cont(0.5) within group (order by a) from t;
+select percentile_cont(0.5) within group (order by a) from t;
 select +a, -b, a // 2, a % 2, a ** 2, mod(a, b), a is not distinct from b, a is distinct from b from t;
 select ln(f), exp(f), sqrt(f), ceil(f), floor(f), abs(a), round(n, 1), random() from t;
 select upper(s), lower(s), replace(s, 'a', 'b'), starts_with(s, 'a'), length(s), left(s, 2), trim(s), strpos(s, 'a') from t;
