@@ -37,6 +37,7 @@ NOTHING_YET = _OPERATORS | types(
 )
 _NOT_NEGATED = types("IS ISNULL NOTNULL GLOB RLIKE")  # by a NOT before them
 _CHECKED = types("COMMA ALIAS OVER ON DOT USING WHEN THEN LT GT DESC NOT RLIKE NULLSAFE_EQ")
+_OTHERS = types("NOT RLIKE NULLSAFE_EQ")
 _FOREIGN = {"!": "NOT", "<=>": "IS NOT DISTINCT FROM", "RLIKE": "~", "REGEXP": "~"}  # and what DuckDB has instead
 _CLAUSES = {kind: i for i, kinds in enumerate((
     "SELECT FROM UNION INTERSECT EXCEPT", "WHERE", "GROUP_BY", "HAVING", "QUALIFY", "ORDER_BY", "LIMIT",
@@ -104,7 +105,9 @@ def check_neighbours(source: Source, tokens: list[Any]) -> None:
         before, after = tokens[i - 1] if i else None, tokens[i + 1] if i + 1 < len(tokens) else None
         nothing_before = before is None or before.token_type in NOTHING_YET
         follows = after.token_type if after is not None else TokenType.SEMICOLON
-        if token.text.upper() in _FOREIGN and not (after and after.text.startswith("~")):  # !~ is one operator
+        if (
+            token.token_type in _OTHERS and token.text.upper() in _FOREIGN and not (after and after.text.startswith("~"))
+        ):  # !~ is one operator
             if token.token_type is TokenType.RLIKE and follows is not TokenType.STRING:
                 continue  # a name
             hint = f"write {_FOREIGN[token.text.upper()]}"

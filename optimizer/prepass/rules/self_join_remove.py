@@ -15,9 +15,9 @@ Guards  T' is a scan of the same table, without limit; every column of it comes 
 Source  PostgreSQL 18 calls it self-join elimination
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
+from functools import lru_cache
+from itertools import chain
 
 from optimizer.algebra.building import filtered, passed_all, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_set
@@ -38,12 +38,11 @@ Pairs = list[tuple[ColumnId, ColumnId]]
 @rewrite(node(Join, ANY, ANY))
 def self_join_remove(bound: Tree, context: RuleContext) -> Tree | None:
     match bound:
-        case Tree(Join(JoinKind.INNER, predicate), (left, right)):
-            sides = (left, right), (right, left)
-            found = (_once(JoinKind.INNER, predicate, here, there, context.columns) for here, there in sides)
-            return next(filter(None, found), None)
-        case Tree(Join(JoinKind.SEMI | JoinKind.ANTI as kind, predicate), (left, right)):
-            return _once(kind, predicate, left, right, context.columns)
+        case Tree(Join(JoinKind.INNER | JoinKind.SEMI | JoinKind.ANTI as kind, predicate), (left, right)):
+            once = _once(kind, predicate, left, right, context.columns)
+            if once is None and kind is JoinKind.INNER:
+                once = _once(kind, predicate, right, left, context.columns)
+            return once
     return None
 
 
@@ -76,9 +75,13 @@ def _once(kind: JoinKind, predicate: Predicate, here: Node, there: Node, columns
 
 def _key_pairs(predicate: Predicate, scan: Scan, columns: Columns) -> Pairs:
     """Columns of one name that are equal, each way round; none where no key of the scan is among them."""
-    pairs = [(a, b) for a, b in filter(None, map(equal_columns, predicate)) if columns[a].name == columns[b].name]
-    pairs += [(b, a) for a, b in pairs]
-    return pairs if pairs and _has_key(scan, [a for a, _ in pairs]) else []
+    same = [(a, b) for a, b in _equal_pairs(predicate) if columns[a].name == columns[b].name]
+    return [*same, *((b, a) for a, b in same)] if same and _has_key(scan, chain.from_iterable(same)) else []
+
+
+@lru_cache(maxsize=4096)
+def _equal_pairs(predicate: Predicate) -> Pairs:
+    return [pair for pair in map(equal_columns, predicate) if pair is not None]
 
 
 def _same_row(scan: Scan, read: ColumnSet, here: Node, pairs: Pairs) -> dict[ColumnId, ColumnId]:
