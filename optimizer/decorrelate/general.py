@@ -117,7 +117,8 @@ class General:
             pulled = pulled._replace(tree=self.decorrelate(pulled.tree))
             return pulled_join(op, predicate, left, pulled, self.columns), "conjuncts taken up into the join"
         found = one_row(right)
-        exact = may_raise(right if found is None else found.aggregate)
+        inside = right if found is None else found.aggregate
+        exact = may_raise(inside)
         marks: list[ColumnSet] = []
 
         def bindings(needed: ColumnSet) -> tuple[Tree, Repr]:
@@ -131,8 +132,9 @@ class General:
                 raise Stays("it may raise an error, and its left input, to be copied whole, is large by such copies")
             return bound
 
+        free &= inside.outer  # what stands above an aggregate is computed of the left row
         state = Unnesting(free, bindings, self.substitute and not exact)
-        if not one_form(right, free, self.columns):
+        if not one_form(inside, free, self.columns):
             raise Stays("equal bindings may differ (0.0 and -0.0), and it can tell them apart")
         if found is not None:
             below, repr = self.push(tree_of(found.aggregate.inputs[0]), state, state.outer, {})

@@ -175,6 +175,8 @@ def test_nested_subqueries_have_the_same_rows(method: str, chain: Catalog) -> No
 SAID = {
     "general": {
         "select t0.a, (select count(*) from t1 where t1.a = t0.a) from t0": "inner columns cover the free columns",
+        "select t0.a, (select max(t1.b) + t0.b from t1 where t1.a = t0.a) from t0": "inner columns cover the free columns",
+        "select a from t0 where exists (select 1 from t1 where t1.a = t0.a having max(t1.b) > t0.b)": "inner columns cover",
         "select t0.a, (select count(*) from t1 where t1.a < t0.a) from t0": "domain of a#0",
         "select t0.a from t0 where exists (select 1 from t1 where t1.a = t0.a)": "conjuncts taken up into the join",
         "select t0.a, (select max(t1.b) from t1) from t0": "independent",

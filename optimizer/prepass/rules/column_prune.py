@@ -115,8 +115,8 @@ def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[Lo
                 tuple(columns[i] for i in keep), tuple(types[i] for i in keep), tuple(tuple(r[i] for i in keep) for r in rows)
             ), 0
         case Project(items):
-            project = Project(_read(items, needed) or items[:1])
-            return project, project.used_columns()
+            project = Project(_read(items, needed))
+            return (project, project.used_columns()) if project.items else (None, 0)
         case Aggregate(keys, aggregates):
             aggregate = Aggregate(keys, _read(aggregates, needed) or (() if keys else aggregates[:1]))
             return aggregate, aggregate.used_columns()

@@ -2,6 +2,8 @@
 
     πe(A ⋈q B) ⋈p C  ≡  πe,C((A ⋈q B) ⋈p C)
 
+One that only gives columns of a scan other names moves up, too.
+
 Kinds   from the left input: inner, left, semi and anti (the last two without C's columns); from the right one: inner and
         right. Below a NULL-extended side a computed column would become NULL, above it would not
 NULLs   safe: the same values, computed later
@@ -12,7 +14,7 @@ Guards  p reads only columns that the projection passes on as they are, so nothi
 from optimizer.algebra.building import passed_all
 from optimizer.algebra.flags import PROJECTED
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Project
+from optimizer.algebra.logical import Project, ProjectItem, Scan
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import conjunction, predicate_columns
 from optimizer.algebra.scalar_trees import substitute
@@ -40,12 +42,20 @@ def project_pull_join(bound: Tree, context: RuleContext) -> Tree | None:
 
 
 def _below(side: Node, read: int) -> tuple[Project, dict[int, Scalar], Tree] | None:
-    """The projection over a join that `side` is, what it defines, and the join; None where it has to stay."""
+    """The projection that `side` is, what it defines, and what is below it; None where it has to stay."""
     match side:
-        case Tree(Project(items) as project, (Tree(Join()) as below,)):
+        case Tree(Project(items) as project, (Tree() as below,)):
             values = {item.id: item.value for item in items}
+            if not isinstance(below.op, Join) and not (isinstance(below.op, Scan) and _renames(items)):
+                return None
             for item in items:
                 if item.value.volatile or (read >> item.id & 1 and not isinstance(item.value, ColumnRef)):
                     return None
             return project, values, below
     return None
+
+
+def _renames(items: tuple[ProjectItem, ...]) -> bool:
+    """Whether a projection gives columns other names and computes nothing."""
+    sources = [item.value.id if isinstance(item.value, ColumnRef) else None for item in items]
+    return None not in sources and any(item.id != source for item, source in zip(items, sources, strict=True))
