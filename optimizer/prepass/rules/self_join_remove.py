@@ -10,8 +10,8 @@ NULL-extended, and all columns of one scan then come from one row.
 Kinds   inner, with either side as A; semi, anti
 NULLs   a NULL in k matches nothing: k = k, as it is written, is not TRUE there
 Rows    a key of T has at most one row for each value, and the row of A is one of T
-Guards  T' is a scan of the same table, without limit; every column of it comes from that scan to A; nothing in q and p is
-        volatile or may raise: p was computed of all rows
+Guards  T' is a scan of the same table, perhaps below a projection, without limit; every column of it that is read comes to A
+        from that other scan; nothing is volatile, and q and p cannot raise: p was computed of all rows. Keys are trusted
 Source  PostgreSQL 18 calls it self-join elimination
 """
 
