@@ -162,7 +162,7 @@ def _applies(few: int, sizes: Sequence[int]) -> Iterator[Case]:
             yield _apply(first, "top_k", "limit_to_limit_rows")
             joined = f"select count(*) from {inner} join t{few} c on b.few = c.few where b.big = a.big"
             yield _apply(f"select a.id, ({joined}) from {left}", "nested_apply")
-            both = f"select b.v from {inner} where b.big = a.big union all select c.v from s{n} c where c.id = a.id"
+            both = f"select b.v * 2 v from {inner} where b.big = a.big union all select c.v from s{n} c where c.id = a.id"
             yield _apply(f"select a.id, (select sum(v) from ({both}) x) from {left}", "union_all")
         if n <= 100_000:
             left = f"(select * from t{n} where id < {few}) a"
