@@ -67,7 +67,8 @@ MOST_COPIED = 1_000  # operators of left inputs that exact domains copy, each of
 
 
 class General:
-    """Unnests a tree. `substitute`: leave the domain out where inner columns equal all outer ones (the cover)."""
+    """Unnests a tree. `substitute`: leave the domain out where inner columns equal all outer ones (the cover). `domains` of it
+    were needed, of which exact ones copied `copied` operators."""
 
     def __init__(self, columns: Columns, substitute: bool = True) -> None:
         self.columns, self.substitute = columns, substitute
