@@ -222,9 +222,9 @@ def inner_join_props(predicate: Predicate, inputs: Sequence[LogicalProps]) -> Lo
     return LogicalProps(joined.columns, joined.not_null, keys, joined.constants, joined.equivalences, joined.dependencies)
 
 
-def matching_props(predicate: Predicate, left: LogicalProps, right: LogicalProps) -> LogicalProps:
-    """What holds of the pairs of rows that satisfy a join predicate, without keys and the dependencies of the inputs."""
-    return _side_by_side((left, right), predicate, (), ())
+def matching_props(predicate: Predicate, *inputs: LogicalProps) -> LogicalProps:
+    """What holds of the rows, side by side, that satisfy a join predicate, without keys and the dependencies of the inputs."""
+    return _side_by_side(inputs, predicate, (), ())
 
 
 def outer_dependencies(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: LogicalProps) -> list[Dependency]:

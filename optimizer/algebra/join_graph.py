@@ -22,6 +22,7 @@ class JoinGraph(LogicalOperator):
 
     predicate: Predicate
     name: ClassVar[str] = "join_graph"
+    unordered: ClassVar[bool] = True
     arity: ClassVar[int | None] = None
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:

@@ -37,12 +37,14 @@ Label = Callable[[ColumnId], str]
 
 
 class LogicalOperator:
-    """Base of all logical operators; `arity` is the number of inputs, None for any number, `flag` one of `flags` or 0."""
+    """Base of all logical operators; `arity` is the number of inputs, None for any number, `flag` one of `flags` or 0;
+    `unordered`: whether it stands for joins whose order is not chosen yet, so that no rule implements it."""
 
     __slots__ = ()
     name: ClassVar[str]
     arity: ClassVar[int | None]
     flag: ClassVar[int] = 0
+    unordered: ClassVar[bool] = False
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
         raise AssertionError(f"{self.name} does not say what it produces")

@@ -52,6 +52,7 @@ class RegionGraph(LogicalOperator):
     region: ReorderableRegion
     relations: Relations
     name: ClassVar[str] = "region_graph"
+    unordered: ClassVar[bool] = True
     arity: ClassVar[int | None] = None
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:

@@ -94,7 +94,8 @@ def _reduced(order: Collation, props: LogicalProps) -> Collation:
             continue
         column = props.representative(key.column)
         nulls_first = key.nulls_first and not props.not_null & props.equivalents(key.column)
-        reduced.append(SortKey(column, key.descending, nulls_first))
+        same = column == key.column and nulls_first == key.nulls_first
+        reduced.append(key if same else SortKey(column, key.descending, nulls_first))
         columns = known | 1 << key.column
     return tuple(reduced)
 
@@ -110,9 +111,14 @@ def reduce_grouping(columns: ColumnSet, props: LogicalProps) -> ColumnSet:
 
 
 def reduce_traits(traits: TraitSet, props: LogicalProps) -> TraitSet:
-    if traits.collation:
-        return TraitSet(reduce_collation(traits.collation, props))
-    return grouped(reduce_grouping(traits.grouping, props)) if traits.grouping else ANY
+    if traits == ANY:
+        return ANY
+    answer: TraitSet | None = props.answers.get(traits)
+    if answer is None:
+        order = traits.collation
+        answer = TraitSet(reduce_collation(order, props)) if order else grouped(reduce_grouping(traits.grouping, props))
+        props.answers[traits] = answer
+    return answer
 
 
 def satisfies(delivered: TraitSet, required: TraitSet, props: LogicalProps) -> bool:

@@ -16,7 +16,6 @@ expanded by their rule, split after split; the adaptive enumeration leaves those
 from collections.abc import Iterable, Sequence
 
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.iterative.cost_graph import CostGraph
@@ -167,7 +166,7 @@ class Iterative:
                 self.queue.add(Match(mexpr), IMPLEMENT_RANK)
                 continue
             self._match_above(self.memo.group(mexpr.group).parents, mexpr)
-            if not isinstance(mexpr.op, JoinGraph | RegionGraph):
+            if not mexpr.op.unordered:
                 self.queue.add(Match(mexpr), IMPLEMENT_RANK)
             elif isinstance(mexpr.op, JoinGraph) and mexpr.rule != PARTITION:
                 self._order(mexpr)
@@ -299,7 +298,7 @@ class Iterative:
 
 def _ordered(group: Group) -> list[LogicalExpr]:
     """The expressions that can be implemented: all but regions whose joins have no order yet."""
-    return [mexpr for mexpr in group.members() if not isinstance(mexpr.op, JoinGraph | RegionGraph)]
+    return [mexpr for mexpr in group.members() if not mexpr.op.unordered]
 
 
 class IterativeSearch(Search):

@@ -47,6 +47,7 @@ def lower_bounds_fall(memo: Memo, least: Least) -> list[Group]:
     for gid in set(map(memo.find, memo.grown)):
         waiting.update(dict.fromkeys((gid, *over.get(gid, ()), *(memo.find(above.group) for above in memo.group(gid).parents))))
     saved: dict[int, dict[Leaves, float]] = {}  # by groups that can be had for less than the joins over some leaves
+    parts: set[int] = set()  # those of them that are no leaves themselves
     while waiting:
         group = memo.group(next(iter(waiting)))
         del waiting[group.id]
@@ -58,7 +59,7 @@ def lower_bounds_fall(memo: Memo, least: Least) -> list[Group]:
             graph = isinstance(mexpr.op, RegionGraph)  # which no join implements
             bounds.append(_bound(memo, group, mexpr, mexpr.inputs) if graph else _over_inputs(memo, mexpr, least))
         if saved:
-            bounds += _undercut(memo, group, each, wholes, saved)
+            bounds += _undercut(memo, group, each, wholes, saved, parts)
         bound = min(bounds)
         fell = bound < group.lower
         if fell:
@@ -70,7 +71,9 @@ def lower_bounds_fall(memo: Memo, least: Least) -> list[Group]:
             if whole - group.lower > known:
                 saved.setdefault(group.id, {})[leaves] = whole - group.lower
                 waiting.update(dict.fromkeys(over.get(leaves[0], ())))
-                fell = fell or group.region is not None
+                if group.region is not None:
+                    parts.add(group.id)
+                    fell = True
         if fell:
             waiting.update(dict.fromkeys(memo.find(parent.group) for parent in group.parents))
     return list(fallen.values())
@@ -83,7 +86,7 @@ def lower_bounds_rise(memo: Memo, root: int, least: Least) -> list[Group]:
     Groups to which expressions may still come keep theirs: joins of relations of a graph that no rule has split, which its region
     makes when they are reached.
     """
-    graphs = [m for group in memo.live_groups() for m in group.logical if isinstance(m.op, JoinGraph | RegionGraph)]
+    graphs = [m for group in memo.live_groups() for m in group.logical if m.op.unordered]
     unsplit = {frozenset(_leaves(memo, mexpr.inputs)) for mexpr in graphs if mexpr.barred or not mexpr.applied}
     risen, entered, left = list[Group](), set[int](), set[int]()
     stack = [memo.find(root)]
@@ -101,7 +104,7 @@ def lower_bounds_rise(memo: Memo, root: int, least: Least) -> list[Group]:
             leaves = _leaves(memo, group.region.leaves)
             if any(each.issuperset(leaves) for each in unsplit):
                 continue
-        joined = [m for m in group.logical if not isinstance(m.op, JoinGraph | RegionGraph)]
+        joined = [m for m in group.logical if not m.op.unordered]
         bound = min([_over_inputs(memo, mexpr, least) for mexpr in joined], default=0.0) * ROUNDING
         if bound > group.lower:
             group.lower = bound
@@ -110,10 +113,10 @@ def lower_bounds_rise(memo: Memo, root: int, least: Least) -> list[Group]:
 
 
 def _undercut(
-    memo: Memo, group: Group, kinds: Kinds, wholes: Mapping[Leaves, float], saved: Mapping[int, Mapping[Leaves, float]]
-) -> Iterator[float]:
+    memo: Memo, group: Group, kinds: Kinds, wholes: Mapping[Leaves, float], saved: Mapping[int, Mapping[Leaves, float]],
+    parts: set[int],
+) -> Iterator[float]:  # fmt: skip
     """What joins over the leaves of regions cost at least that read groups that can be had for less."""
-    parts = {gid for gid in saved if memo.group(gid).region is not None}  # no leaves themselves
     for leaves, joins in kinds.regions.items():
         if any(join.barred for join in joins if isinstance(join.op, JoinGraph)):  # splits are no expressions
             inside = set(leaves)

@@ -5,8 +5,6 @@ chosen, and of a region one order. What was found without orders: also the other
 asks an input for an order, so that there are few goals. Goals that have a cheaper plan keep it.
 """
 
-from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY
 from optimizer.memo.alternatives import alternatives
 from optimizer.memo.goal import INFINITY, Goal, Way
@@ -56,6 +54,6 @@ class GivenWays(GroupWays):
                 implementation_way(search, goal, mexpr, physical, each) for each in alternatives(search.memo, goal, physical)
             )
         if self._others and goal.required == ANY:
-            others = [m for m in group.logical if m is not mexpr and not isinstance(m.op, JoinGraph | RegionGraph)]
+            others = [m for m in group.logical if m is not mexpr and not m.op.unordered]
             ways += (waiting_way(search, each) for each in others)
         return sorted(ways), INFINITY

@@ -3,7 +3,6 @@
 from bisect import insort
 from collections.abc import Sequence
 
-from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, Alternative, TraitSet
 from optimizer.algebra.trees import Tree, postorder
@@ -40,7 +39,7 @@ class GroupWays:
     def ways(self, search: SearchContext, goal: Goal) -> tuple[list[Way], float]:
         if goal.listed is None:
             group = search.memo.group(goal.group)
-            if all(isinstance(m.op, JoinGraph | RegionGraph) for m in group.logical):  # rules may not split it any more
+            if all(m.op.unordered for m in group.logical):  # rules may not split it any more
                 if search.context.partition is None or _splits(search, group.logical[0]):
                     given(search, group)
         return within_bar(search, goal, listed(search, goal))
@@ -63,7 +62,7 @@ def listed(search: SearchContext, goal: Goal) -> list[Way]:
         return [_rebound(search, way) for way in goal.listed.values()]
     found = enforcing(search, goal)
     for mexpr in search.memo.group(goal.group).logical:
-        if not isinstance(mexpr.op, JoinGraph | RegionGraph):  # regions have no order yet
+        if not mexpr.op.unordered:  # regions have no order yet
             found.append(waiting_way(search, mexpr))
     goal.listed = {way.number: way for way in found}
     return found
@@ -167,9 +166,9 @@ def emit_alternatives(
 
 def given(search: SearchContext, group: Group) -> LogicalExpr:
     """An expression of a group that leads to a complete plan in a few steps: that of the query, or a first order of its joins."""
-    nary = next((m for m in group.logical if isinstance(m.op, JoinGraph | RegionGraph)), None)
+    nary = next((m for m in group.logical if m.op.unordered), None)
     for mexpr in group.logical:
-        if not isinstance(mexpr.op, JoinGraph | RegionGraph) and (mexpr.rule is None or nary is None):
+        if not mexpr.op.unordered and (mexpr.rule is None or nary is None):
             return mexpr
     assert nary is not None, f"group {group.id} has no expression"
     settings = search.context.settings

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from optimizer.algebra.columns import column_ids
-from optimizer.algebra.derive_props import filtered_props
+from optimizer.algebra.derive_props import matching_props
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.physical import HashJoin, NestedLoopJoin, PhysicalOperator
@@ -111,19 +111,21 @@ class RegionWays(SetGoals):
             return way.what
         assert isinstance(way.what, Split)
         method, a, b = way.what
-        leaves = tuple(Leaf(-1, self._props(part)) for part in (a, b))
-        bound = Tree(Join(JoinKind.INNER, self.region.across(a, b)), leaves)
-        for rule in search.rules.implementations:
-            if issubclass(Join, rule.pattern.op or Join):
-                for op in rule.apply(bound, search.context):
-                    if type(op) is method:
-                        return Implementation(op, Alternative((ANY, ANY)), None)
+        join, left, right = Join(JoinKind.INNER, self.region.across(a, b)), self._props(a), self._props(b)
+        self._joined[a | b] = matching_props(join.predicate, left, right)  # for the join above it, which comes next
+        bound = Tree(join, (Leaf(-1, left), Leaf(-1, right)))
+        for rule in search.rules.implementing(join):
+            for op in rule.apply(bound, search.context):
+                if type(op) is method:
+                    return Implementation(op, Alternative((ANY, ANY)), None)
         raise AssertionError(f"no {method.name} joins {self.show(a)} and {self.show(b)}")
 
     def _props(self, s: Relations) -> LogicalProps:
         """What is known of the columns of a set that needs no group: which are equal."""
-        classes = [members for i in column_ids(s) for members in self.leaves[i].props.equivalences]
-        return filtered_props(LogicalProps(self.columns(s), equivalences=tuple(classes)), self.region.within(s))
+        known = self._joined.get(s)
+        if known is None:
+            known = self._joined[s] = matching_props(self.region.within(s), *(self.leaves[i].props for i in column_ids(s)))
+        return known
 
     def costed(self, search: SearchContext, goal: Goal) -> list[Way]:
         ways = list((goal.listed or {}).values())

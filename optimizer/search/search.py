@@ -11,8 +11,6 @@ settled. What was concluded from the smaller memo is then out of date: the goals
 the root is optimized again.
 """
 
-from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.traits import ANY, TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.cost.model import CostModel
@@ -232,7 +230,7 @@ class Search(SearchContext):
             self._rebind(group.parents, [mexpr])
             if group.exploring or group.explored:
                 self.push(ExploreMExpr(mexpr))
-            if not isinstance(mexpr.op, JoinGraph | RegionGraph):  # they have no order yet
+            if not mexpr.op.unordered:  # they have no order yet
                 for goal in group.goals.values():
                     self._tell(goal, mexpr, group.lower)
         self.stale = self.stale or (bool(self.memo.news) and any(goal.opened for goal in self.memo.goals))

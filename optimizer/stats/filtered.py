@@ -5,11 +5,13 @@ where both sides of an equality are filtered by the same range (`join_infer_filt
 fewer distinct values are left on either side. A predicate over several columns changes nothing here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.nulls import null_rejected
+from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 from optimizer.algebra.scalar_trees import walk
 from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar
 from optimizer.errors import PlanscopeError
@@ -83,8 +85,23 @@ def _frequent(id: ColumnId, conjuncts: list[Scalar], before: ColumnFigures, shar
         return NONE_KNOWN
     if any(s.raises or s.outer for c in conjuncts for s in walk(c)):
         return NONE_KNOWN
+    left = before.frequent
     try:
-        left = {v: f for v, f in before.frequent.items() if all(evaluate(c, {id: v}) is True for c in conjuncts)}
+        for conjunct in conjuncts:
+            holds = _test(id, conjunct)
+            left = {value: part for value, part in left.items() if holds(value)}
     except PlanscopeError:
         return NONE_KNOWN
     return {value: min(1.0, part / share) for value, part in left.items()}
+
+
+def _test(id: ColumnId, conjunct: Scalar) -> Callable[[Any], Any]:
+    """Whether a predicate is TRUE of a value of a column, which is not NULL; quick where it is a comparison."""
+    match conjunct:
+        case Call(function="=" | "<" | "<=" | ">" | ">=" as function, args=(ColumnRef(), Literal(value=bound))) if (
+            bound is not None
+        ):
+            compared = SCALAR_FUNCTIONS[function].reference
+            assert compared is not None
+            return lambda value: compared(value, bound)
+    return lambda value: evaluate(conjunct, {id: value}) is True

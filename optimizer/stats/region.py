@@ -130,12 +130,21 @@ class RegionRows:
         self, classes: list[EqualityClass], sets: npt.NDArray[np.int64]
     ) -> list[tuple[list[Part], npt.NDArray[np.int64]]]:
         """Of each class its different parts with the turns in them, and for each set the number of its own."""
-        found: list[tuple[dict[Part, int], list[int]]] = [({}, []) for _ in classes]
-        for s in sets.tolist():  # all classes of a set together, since they look at the same joins within it
-            for each, (different, numbers) in zip(classes, found, strict=True):
-                part = s & each.relations, self._turns(s, s & each.contested)
-                numbers.append(different.setdefault(part, len(different)))
-        return [(list(different), np.array(numbers, dtype=np.int64)) for different, numbers in found]
+        several = [(contested & contested - 1).astype(bool) for contested in (sets & each.contested for each in classes)]
+        in_turn: list[list[Part]] = [[] for _ in classes]
+        for at in np.flatnonzero(np.any(several, axis=0)).tolist() if classes else ():
+            s = int(sets[at])
+            for each, matter, parts in zip(classes, several, in_turn, strict=True):  # which look at the same joins within a set
+                if matter[at]:
+                    parts.append((s & each.relations, self._turns(s, s & each.contested)))
+        found = []
+        for each, matter, parts in zip(classes, several, in_turn, strict=True):
+            number = np.zeros(len(sets), dtype=np.int64)
+            plain, number[~matter] = np.unique(sets[~matter] & each.relations, return_inverse=True)
+            different: dict[Part, int] = {(held, ()): n for n, held in enumerate(plain.tolist())}
+            number[matter] = [different.setdefault(part, len(different)) for part in parts]
+            found.append((list(different), number))
+        return found
 
     def _combined(
         self, leaf: RelationStats, entries: list[tuple[npt.NDArray[np.int64], list[OnLeaf]]], count: int

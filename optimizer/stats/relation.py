@@ -154,9 +154,12 @@ def frequent_values(stats: ColumnStats | None, null_fraction: float) -> Mapping[
     return {value: min(1.0, share / (1.0 - null_fraction)) for value, share in stats.mcv}
 
 
+_NUMBERS = (int, float, decimal.Decimal)
+
+
 def as_number(value: Any) -> float | None:
     """A value's place on a number line (days for dates and timestamps), or None."""
-    if isinstance(value, int | float | decimal.Decimal):
+    if isinstance(value, _NUMBERS):
         return float(value)
     if isinstance(value, datetime.datetime):
         return value.toordinal() + (value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6) / 86400

@@ -13,6 +13,7 @@ Guards  only conjuncts that are plain are put together or left out, and a test f
 from dataclasses import replace
 from functools import lru_cache
 
+from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.logical import Filter, Scan
 from optimizer.algebra.logical_joins import Apply, Join, SingleJoin
 from optimizer.algebra.nulls import null_rejected
@@ -34,13 +35,15 @@ def predicate_intersect(bound: Tree, context: RuleContext) -> Tree | None:
     predicate = filtering(bound.op)
     if predicate is None:
         return None
-    fewer = NEVER if _parts_equals(predicate, bound) else intersection(predicate) if len(predicate) > 1 else predicate
+    fewer = NEVER if _parts_equals(predicate, bound) else intersection(predicate)
     return None if fewer == predicate else Tree(replace(bound.op, predicate=fewer), bound.inputs)  # type: ignore[type-var]
 
 
 @lru_cache(maxsize=4096)
 def intersection(predicate: Predicate) -> Predicate:
     """The predicate with fewer conjuncts; itself where nothing can be said with less."""
+    if len(predicate) < 2:
+        return predicate
     apart = len({s.columns for s in predicate}) == len(predicate)  # conjuncts over different columns have nothing in common
     together = predicate if apart and FALSE not in predicate else intersected(predicate)
     if together is None:
@@ -55,10 +58,16 @@ def intersection(predicate: Predicate) -> Predicate:
     return predicate if together == predicate else conjunction(together)
 
 
+@lru_cache(maxsize=4096)
+def _unlike(predicate: Predicate) -> list[ColumnSet]:
+    """Pairs of columns that it wants to differ."""
+    compared = [s for s in predicate if isinstance(s, Call) and s.function in DIFFER]
+    return [s.columns for s in compared if all(isinstance(arg, ColumnRef) for arg in s.args)]
+
+
 def _parts_equals(predicate: Predicate, bound: Tree) -> bool:
     """Whether it wants columns to differ that are equal in all rows which it lets pass."""
-    compared = [s for s in predicate if isinstance(s, Call) and s.function in DIFFER]
-    unlike = [s.columns for s in compared if all(isinstance(arg, ColumnRef) for arg in s.args)]
+    unlike = _unlike(predicate)
     if not unlike or not bound.inputs:
         return False
     equal = merge_equivalences([*equalities(predicate), *(each for side in bound.inputs for each in side.props.equivalences)])
