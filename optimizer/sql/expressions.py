@@ -233,7 +233,7 @@ _FORMS: dict[Any, tuple[str, str | None]] = {
     exp.Dot: ("field access", None),
     exp.Explode: (
         "such an unnest",
-        "unnest of string_split(x, ',') or of a series of constants may stand in FROM, or once in SELECT",
+        "unnest of string_split(x, ','), a list or a series of constants may stand in FROM, or once in SELECT",
     ),
     exp.Split: ("a list value", "unnest(string_split(x, ',')) gives a row for each part, split_part(x, ',', 1) the first"),
     exp.Star: ("* inside an expression", "use count(*), or * as an item of its own in SELECT"),
