@@ -227,6 +227,7 @@ _FORMS: dict[Any, tuple[str, str | None]] = {
     exp.Struct: ("a STRUCT value", None),
     exp.Array: ("a list value", None),
     exp.Tuple: ("a row value", "rows can be compared, and looked up by IN; otherwise use their columns one by one"),
+    exp.Select: ("a query that is not in parentheses", "write (SELECT ...) in parentheses of its own"),
     exp.Any: ("ANY outside a comparison", "write x = ANY (SELECT ...)"),
     exp.All: ("ALL outside a comparison", "write x > ALL (SELECT ...)"),
     exp.Columns: ("COLUMNS(...)", "name the columns, or use * and * EXCLUDE (...)"),

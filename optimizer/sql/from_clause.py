@@ -21,7 +21,7 @@ from optimizer.algebra.traits import ascending
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64, INTERVAL, STRING
 from optimizer.catalog.table import Table
-from optimizer.errors import many
+from optimizer.errors import in_one_line, many
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.ctes import bind_reference
 from optimizer.sql.expressions import ExpressionBinder
@@ -197,7 +197,8 @@ def _stored_table(context: Context, node: Any, name: str, ctes: Ctes | None) -> 
     if table is not None and node.args.get("catalog") is None:
         return table
     if node.args.get("db") is not None:
-        raise context.source.error(f'unknown table "{node.sql()}"', node, "tables have no schema name")
+        full = in_one_line(".".join(part.name for part in node.parts))
+        raise context.source.error(f'unknown table "{full}"', node, "tables have no schema name")
     known = [*context.catalog.tables, *(cte.name for cte in (ctes.and_outer() if ctes is not None else ()))]
     hint = f"the tables are {listing(known, 8)}" if known else "the dataset has no tables"
     hint += did_you_mean(name, known)
