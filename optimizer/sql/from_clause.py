@@ -21,7 +21,7 @@ from optimizer.algebra.traits import ascending
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64, INTERVAL, STRING
 from optimizer.catalog.table import Table
-from optimizer.errors import many
+from optimizer.errors import in_one_line, many
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.ctes import bind_reference
 from optimizer.sql.expressions import ExpressionBinder
@@ -30,7 +30,7 @@ from optimizer.sql.parse import COMMA_JOIN
 from optimizer.sql.scope import Relation, Scope, in_schema
 from optimizer.sql.source import did_you_mean, form_name, listing
 from optimizer.sql.unnest import bind_split, is_split, unnested
-from optimizer.sql.values import SERIES, bind_series, bind_values, one_row
+from optimizer.sql.values import SERIES, bind_series, bind_values, is_series, one_row
 
 
 def bind_from(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
@@ -150,12 +150,13 @@ def bind_table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
         case exp.Lateral() if isinstance(node.this, exp.Subquery) and not node.args.get("view"):
             source.only(node, "this", "alias", ignored=("view", "outer", "ordinality"))
             return _aliased(context, node, bind_query(context, node.this, ctes))
+        case exp.Unnest() | exp.Lateral() if is_series(node):
+            call = node.this if isinstance(node, exp.Lateral) else node
+            source.only(call, "expressions", "alias", ignored=() if call.args.get("offset") else ("offset",))
+            bound = bind_series(context, call.expressions[0])
+            return _aliased(context, node, bound._replace(outputs=(bound.outputs[0]._replace(name="unnest"),)), "unnest")
         case exp.Lateral():
             raise source.unsupported("LATERAL without a subquery", node, "write LATERAL (SELECT ...)", word="LATERAL")
-        case exp.Unnest(expressions=[exp.Anonymous() as call]) if call.name.lower() in SERIES:
-            source.only(node, "expressions", "alias", ignored=() if node.args.get("offset") else ("offset",))
-            bound = bind_series(context, call)
-            return _aliased(context, node, bound._replace(outputs=(bound.outputs[0]._replace(name="unnest"),)), "unnest")
         case exp.Unnest():
             raise source.unsupported("unnest of anything but string_split(x, ',')", node, "list values with VALUES (...)")
         case None:
@@ -196,7 +197,8 @@ def _stored_table(context: Context, node: Any, name: str, ctes: Ctes | None) -> 
     if table is not None and node.args.get("catalog") is None:
         return table
     if node.args.get("db") is not None:
-        raise context.source.error(f'unknown table "{node.sql()}"', node, "tables have no schema name")
+        full = in_one_line(".".join(part.name for part in node.parts))
+        raise context.source.error(f'unknown table "{full}"', node, "tables have no schema name")
     known = [*context.catalog.tables, *(cte.name for cte in (ctes.and_outer() if ctes is not None else ()))]
     hint = f"the tables are {listing(known, 8)}" if known else "the dataset has no tables"
     hint += did_you_mean(name, known)

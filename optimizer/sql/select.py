@@ -279,7 +279,7 @@ class _Block:
         """Groups and windows would be made of the rows before an unnest in SELECT."""
         scalars, clauses = self._scalars(terms), (node.args.get("group"), node.args.get("having"), self.claims)
         if self.unnest is not None and (any(clauses) or aggregate_calls(scalars) or window_expressions(scalars)):
-            hint = "write it in FROM: FROM t, unnest(string_split(t.x, ',')) AS v(part)"
+            hint = "unnest what a derived table has grouped: SELECT unnest(...), n FROM (SELECT x, count(*) n FROM t GROUP BY x)"
             raise self.context.source.unsupported("unnest in SELECT beside groups or window functions", self.unnest.node, hint)
 
     def _scalars(self, terms: list[SortTerm]) -> list[Scalar]:

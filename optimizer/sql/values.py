@@ -58,8 +58,22 @@ _MOST_NUMBERS = 100_000  # of a series: they are written into the plan
 
 
 def is_series(node: Any) -> bool:
-    """Whether an AST node is unnest(range(...)) as an item of SELECT."""
-    return isinstance(node, exp.Explode) and isinstance(node.this, exp.Anonymous) and node.this.name.lower() in SERIES
+    """Whether an AST node is unnest(range(...)) or unnest([...]), in FROM or as an item of SELECT."""
+    match node.this if isinstance(node, exp.Lateral) else node:
+        case exp.Explode(this=of) | exp.Unnest(expressions=[of]):
+            return isinstance(of, exp.Array) or (isinstance(of, exp.Anonymous) and of.name.lower() in SERIES)
+    return False
+
+
+def bind_list(context: Context, node: Any) -> Bound:
+    """[1, 2]: its items, a row each."""
+    inner = next((found for found in node.find_all(exp.Column, exp.Query, exp.Tuple)), None)
+    if inner is not None:
+        raise context.source.unsupported("unnest of what is no constant", inner, "write LATERAL (VALUES (t.a), (t.b)) AS v(x)")
+    if not node.expressions:
+        return _series(context, "unnest", INT32, ())
+    bound = bind_values(context, exp.Values(expressions=node.expressions), None)
+    return bound._replace(outputs=(bound.outputs[0]._replace(name="unnest"),))
 
 
 def bind_series(context: Context, node: Any) -> Bound:
@@ -67,6 +81,8 @@ def bind_series(context: Context, node: Any) -> Bound:
 
     Of dates and timestamps: range(from, to, interval).
     """
+    if isinstance(node, exp.Array):
+        return bind_list(context, node)
     source, name = context.source, node.name.lower()
     source.only(node, "this", "expressions")
     if not 1 <= len(node.expressions) <= 3:
