@@ -2,6 +2,8 @@
 
 import csv
 import random
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from experiments.pipeline.intake import clean, request
-from experiments.pipeline.intake.request import ImportRequest, import_dataset, planned
+from experiments.pipeline.intake import clean, tables
+from experiments.pipeline.intake.request import ImportRequest, import_dataset
 from optimizer.dataset import open_dataset
 from optimizer.errors import PlanscopeError
 from tests.pipeline.conftest import lay, no_spark
@@ -42,12 +44,20 @@ def asked_of(folder: Path, files: dict[str, str]) -> ImportRequest:
     return ImportRequest((str(lay(folder / "in", files)),), folder / "out")
 
 
-def without_spark(asked: ImportRequest, folder: Path) -> dict | None:
-    """The counts, and the dataset in `folder`."""
-    folder.mkdir()
-    made = clean.import_clean(asked, planned(asked), folder, lambda line: None)
-    assert made is not None or not any(folder.iterdir())
-    return None if made is None else made[0]
+class Started(PlanscopeError):
+    """Spark would have been."""
+
+
+def start() -> SparkSession:
+    raise Started
+
+
+def without_spark(asked: ImportRequest, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict | None:
+    """The counts of the same import into `folder`, None where Spark would have been started."""
+    with monkeypatch.context() as patch, suppress(Started):
+        patch.setattr(tables, "is_running", lambda: False)
+        return import_dataset(replace(asked, folder=folder), start, lambda line: None).counts
+    return None
 
 
 def rows(folder: Path, table: str) -> tuple[pa.Schema, list[str]]:
@@ -66,9 +76,9 @@ def assert_same(asked: ImportRequest, counts: dict, folder: Path, spark: SparkSe
 
 
 @pytest.mark.slow
-def test_the_dataset_is_the_one_that_spark_makes(tmp_path: Path, spark: SparkSession) -> None:
+def test_the_dataset_is_the_one_that_spark_makes(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = asked_of(tmp_path, SHOP)
-    counts = without_spark(asked, tmp_path / "clean")
+    counts = without_spark(asked, tmp_path / "clean", monkeypatch)
     assert counts is not None and {name: one["kept"] for name, one in counts["tables"].items()} == {
         "empty": 0, "one": 3, "people": 3, "sales": 2,
     }  # fmt: skip
@@ -79,7 +89,9 @@ def test_the_dataset_is_the_one_that_spark_makes(tmp_path: Path, spark: SparkSes
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
-def test_random_files_are_what_spark_makes_of_them(seed: int, tmp_path: Path, spark: SparkSession) -> None:
+def test_random_files_are_what_spark_makes_of_them(
+    seed: int, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Those without a fault, which are not most of them."""
     chance = random.Random(seed)
     while True:
@@ -97,7 +109,7 @@ def test_random_files_are_what_spark_makes_of_them(seed: int, tmp_path: Path, sp
                 writer.writerows([[chance.choice(texts) for _, texts in columns] for _ in range(chance.randint(0, 9))])
         if chance.random() < 0.3:
             (folder / "in" / "schema.sql").write_text(f'create table t ("{columns[0][0]}" {chance.choice(TYPES)});')
-        counts = without_spark(asked, folder / "clean")
+        counts = without_spark(asked, folder / "clean", monkeypatch)
         if counts is not None:
             return assert_same(asked, counts, folder / "clean", spark)
 
@@ -126,30 +138,29 @@ def test_random_files_are_what_spark_makes_of_them(seed: int, tmp_path: Path, sp
         ({"t.csv": "a\n true\n"}, "blanks that others pass over"),
     ],
 )  # fmt: skip
-def test_what_is_not_plain_is_left_to_spark(files: dict[str, str], why: str, tmp_path: Path) -> None:
-    assert without_spark(asked_of(tmp_path, files), tmp_path / "clean") is None, why
+def test_what_is_not_plain_is_left_to_spark(
+    files: dict[str, str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert without_spark(asked_of(tmp_path, files), tmp_path / "clean", monkeypatch) is None, why
 
 
-def test_much_of_it_and_what_was_begun_is_left_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_much_of_it_and_what_has_options_is_left_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = asked_of(tmp_path, SHOP)
-    (tmp_path / "begun" / ".work").mkdir(parents=True)
-    assert clean.import_clean(asked, planned(asked), tmp_path / "begun", print) is None
-    options = ImportRequest(asked.sources, asked.folder, options={"null": "-"})
-    assert without_spark(options, tmp_path / "options") is None
+    assert without_spark(replace(asked, options={"null": "-"}), tmp_path / "options", monkeypatch) is None
     monkeypatch.setattr(clean, "SMALL", 9)
-    assert without_spark(asked, tmp_path / "large") is None
+    assert without_spark(asked, tmp_path / "large", monkeypatch) is None
 
 
-def test_spark_is_started_for_the_first_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request, "is_running", lambda: False)
+def test_spark_reads_the_tables_with_faults_alone(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, told = asked_of(tmp_path, SHOP), list[str]()
+    monkeypatch.setattr(tables, "is_running", lambda: False)
     made = import_dataset(asked, no_spark, told.append)
     assert made.made and not import_dataset(asked, no_spark, told.append).made
     assert "people: 2 files, 3 rows read" in told
-    (tmp_path / "in" / "one.csv").write_text("x,y\n1\n")
-
-    def start() -> SparkSession:
-        raise PlanscopeError("now Spark is needed")
-
-    with pytest.raises(PlanscopeError, match="now Spark is needed"):
-        import_dataset(ImportRequest(asked.sources, tmp_path / "again"), start, told.append)
+    (tmp_path / "in" / "one.csv").write_text("x,y\n1\n2,3\n")
+    (tmp_path / "in" / "people" / "c.csv").write_text("id,name,born,height\n1,Ed,,\n")
+    found = import_dataset(replace(asked, folder=tmp_path / "again"), lambda: spark, told.append)
+    assert [line for line in told if "looking" in line] == ["one: looking at 1 file"]
+    faults = {name: [one["reason"] for one in table["rejected"]] for name, table in found.counts["tables"].items()}
+    assert faults == {"empty": [], "one": ["not 2 fields"], "people": ["a row before it has the same key"], "sales": []}
+    assert rows(tmp_path / "again", "people")[1] == rows(tmp_path / "out", "people")[1]

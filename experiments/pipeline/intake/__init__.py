@@ -7,8 +7,8 @@
     values                             values of the right types, in Spark SQL
     raw                                a table's rows, with reasons where values fail; good ones end here, rejected ones there
     keys                               duplicates of keys, dangling foreign keys: Spark joins over the parts
+    clean                              small CSV tables without a fault, read sooner than Spark would have started
     tables                             all of it, restartable
-    clean                              the same for a few small CSV files without a fault, sooner than Spark would have started
 
 A damaged file is put aside with the reason, and a table that has no other. Every row of the others ends either in a part or, with
 the reason, among the rejected rows: the two add up to the rows read.

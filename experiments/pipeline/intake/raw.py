@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -30,10 +30,11 @@ from executor.spark.waiting import is_remote
 from experiments.pipeline.intake.opened import Opened, batches, union
 from experiments.pipeline.intake.values import NO_TEXT, converted, literal, quoted
 from experiments.pipeline.spark.paths import reader, to_read, to_write
-from experiments.pipeline.spark.session import SMALL, Say
+from experiments.pipeline.spark.session import SMALL, Say, Start
 from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.algebra.types import type_name
 from optimizer.catalog.declarations import ColumnDeclaration
+from optimizer.errors import many
 
 Facts = dict[str, Any]
 _LONGEST = 80  # characters of a rejected value that is told
@@ -70,15 +71,21 @@ def checked(file: Opened, targets: Sequence[ColumnDeclaration]) -> DataFrame:
 
 
 class RawTable:
-    """A table in `folder`; `parts`, once they are written: {"file", "rows"} of each."""
+    """A table in `folder`; `files`: for Spark to read, or rows without a fault by file. `parts`, once they are written: {"file",
+    "rows"} of each."""
 
     def __init__(
-        self, spark: SparkSession, name: str, files: Sequence[Opened], columns: Sequence[ColumnDeclaration], folder: Path
-    ) -> None:
-        self.spark, self.name, self.files, self.columns, self.folder = spark, name, files, columns, folder
-        self.numbered = all(file.numbered for file in files)
+        self, start: Start, name: str, files: Sequence[Opened] | Mapping[str, pa.Table], columns: Sequence[ColumnDeclaration],
+        folder: Path,
+    ) -> None:  # fmt: skip
+        self.start, self.name, self.files, self.columns, self.folder = start, name, files, columns, folder
+        self.numbered = all(file.numbered for file in files if isinstance(file, Opened))
         self.removed = folder / "removed"
         self.parts: list[Facts] = []
+
+    @property
+    def spark(self) -> SparkSession:
+        return self.start()
 
     @property
     def paths(self) -> list[Path]:
@@ -97,6 +104,14 @@ class RawTable:
     def write(self, say: Say) -> list[Facts]:
         """Writes the parts, anew if they are there, and tells of them. Raises what Spark raises."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        if isinstance(self.files, Mapping):
+            for file, rows in self.files.items():
+                self.parts.append({"file": file, "rows": len(rows)})
+                told = [*(pa.nulls(len(rows), pa.string()) for _ in _TOLD.names[:-1]), pa.repeat(file, len(rows))]
+                raw = pa.table([*rows.columns, *told], [*self.places(rows.column_names), *_TOLD.names])
+                pq.write_table(raw, make_folder(self.folder) / self.paths[-1].name, write_page_checksum=True)
+            say(f"{self.name}: {many(len(self.files), 'file')}, {sum(map(len, self.files.values())):,} rows read")
+            return self.parts
         # a large file is for all cores, many small ones are for one each; how many cores a server has it does not say
         cores = 16 if is_remote(self.spark) else self.spark.sparkContext.defaultParallelism
         splits = max(1, 2 * cores // max(1, len(self.files)))

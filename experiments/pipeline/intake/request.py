@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from experiments.pipeline.spark import publish
 from experiments.pipeline.spark.errors import PipelineError, translated
 from experiments.pipeline.spark.make import Dataset, make_dataset
 from experiments.pipeline.spark.manifest import Facts, Files
-from experiments.pipeline.spark.session import Say, Start, configured, is_running
+from experiments.pipeline.spark.session import Say, Start, configured
 from optimizer.catalog.constraints import near
 from optimizer.catalog.declarations import TableDeclaration
 from optimizer.dataset import read_declarations
@@ -76,14 +77,10 @@ def import_dataset(request: ImportRequest, start: Start, say: Say, resume: str =
     plan = planned(request)
 
     def fill(inside: Path) -> tuple[Facts, Files]:
-        from experiments.pipeline.intake.clean import import_clean
+        from experiments.pipeline.intake.tables import Tables  # needs pyspark, which a second run does without
 
-        if not is_running() and (made := import_clean(request, plan, inside, say)) is not None:
-            return made
-        with translated("importing"), configured(start(), _CONF) as spark:
-            from experiments.pipeline.intake.tables import Tables  # needs pyspark, which a second run does without
-
-            return Tables(request, plan, spark, inside, say).make()
+        with translated("importing"), ExitStack() as end:
+            return Tables(request, plan, lambda: end.enter_context(configured(start(), _CONF)), inside, say).make()
 
     names = [table.name for table in plan.found.tables]
     what = f"import of {', '.join(names[:5])}{' and others' if len(names) > 5 else ''}"

@@ -8,13 +8,14 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from executor.atomic import make_folder, write_file
+from experiments.pipeline.intake.clean import read_clean
 from experiments.pipeline.intake.csv_files import CsvFiles, Looked
 from experiments.pipeline.intake.declared import declared_tables, publish_declared, reference_text
 from experiments.pipeline.intake.json_files import json_records, open_json, without_keys
@@ -29,7 +30,7 @@ from experiments.pipeline.intake.summary import reject_lines
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.paths import reader, to_read
 from experiments.pipeline.spark.publish import WORK
-from experiments.pipeline.spark.session import Say
+from experiments.pipeline.spark.session import Say, Start, is_running
 from memo_viz.text import clean
 from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.errors import many
@@ -66,7 +67,7 @@ def _check_columns(tables: Sequence[Source], resolved: Mapping[str, Resolved]) -
     """Raises _BadFiles with the files of tables that have no column to import, PipelineError for such a table elsewhere."""
     bad: dict[str, str] = {}
     for table in tables:
-        if not (found := resolved[table.name]).columns:
+        if (found := resolved.get(table.name)) is not None and not found.columns:
             why = ", ".join(f"{column} {reason}" for column, reason in found.dropped.items()) or "it has none at all"
             if not table.files:
                 raise PipelineError(f'table "{table.name}" ({table.label}) has no column to import: {why}')
@@ -76,15 +77,24 @@ def _check_columns(tables: Sequence[Source], resolved: Mapping[str, Resolved]) -
 
 
 class Tables:
-    """One import into the folder `inside`. `make` gives its counts, for the manifest, and the parts."""
+    """One import into the folder `inside`. `make` gives its counts, for the manifest, and the parts. `start` gives the Spark
+    session, called once it is needed."""
 
-    def __init__(self, request: ImportRequest, plan: Plan, spark: SparkSession, inside: Path, say: Say) -> None:
-        self.request, self.plan, self.spark, self.inside, self.say = request, plan, spark, inside, say
+    def __init__(self, request: ImportRequest, plan: Plan, start: Start, inside: Path, say: Say) -> None:
+        self.request, self.plan, self.start, self.inside, self.say = request, plan, cache(start), inside, say
         self.work = inside / WORK
         self.damaged: dict[str, str] = self._done("damaged") or {}  # files that were put aside, with the reason
         self.labels: dict[str, str] = {}  # of files, by where Spark reads them
         self.numbers = {one.name: number for number, one in enumerate(plan.found.tables)}
-        self.csv = CsvFiles(spark, request.options if any(one.format == "csv" for one in plan.found.tables) else {})
+        self.clean = {} if is_running() else read_clean(request, plan)
+
+    @property
+    def spark(self) -> SparkSession:
+        return self.start()
+
+    @cached_property
+    def csv(self) -> CsvFiles:
+        return CsvFiles(self.spark, self.request.options)
 
     def make(self) -> tuple[Facts, list[Path]]:
         for jar in self.request.jars:
@@ -120,15 +130,17 @@ class Tables:
 
     def _made(self, tables: list[Source]) -> tuple[Facts, list[Path]]:
         merge, wanted = self.request.merge_schema, {one.name: self.plan.declared.get(one.name.lower()) for one in tables}
-        opened = self._open(tables)
+        opened = self._open([one for one in tables if one.name not in self.clean])
         texts = _of_all(opened, lambda name: undeclared(name, opened[name], wanted[name], merge))
         types = inferred({name: (opened[name], texts[name]) for name in texts})
         resolved = _of_all(opened, lambda name: resolve(name, opened[name], wanted[name], merge, types[name]))
         _check_columns(tables, resolved)
+        resolved = {one.name: resolved.get(one.name) or Resolved(self.clean[one.name].columns, {}) for one in tables}
         raw: dict[str, RawTable] = {}
         for table in tables:
             number, columns = self.numbers[table.name], resolved[table.name].columns
-            one = raw[table.name] = RawTable(self.spark, table.name, opened[table.name], columns, self.work / str(number))
+            files = self.clean[table.name].files if table.name in self.clean else opened[table.name]
+            one = raw[table.name] = RawTable(self.start, table.name, files, columns, self.work / str(number))
             with reading(table):
                 one.parts = self._once(f"raw-{number}", partial(one.write, self.say))
         if self.plan.inputs != read_inputs(self.plan.found):
