@@ -46,16 +46,13 @@ def _joingraph(scale: Decimal, graphs: Sequence[str], parts: int | None) -> Reci
     from experiments.workloads.joingraph_rows import declaration
 
     if scale > _MOST_SCALE:
-        raise CatalogError(
-            f"joingraph is made up to scale {_MOST_SCALE}, where its largest table has a billion rows; not at {scale}"
-        )
+        raise CatalogError(f"joingraph is made up to scale {_MOST_SCALE}, a billion rows of its largest table; not at {scale}")
     named = {graph.name: graph for graph in map(join_graph, graphs)}
     tables = [table for name in sorted(named) for table in graph_tables(named[name], float(scale))]
     sizes = {table.name: (table.stats.rows, table.stats.rows * len(table.columns) * _VALUE_BYTES) for table in tables}
     return Recipe(
         kind="joingraph", scale=f"{scale.normalize():f}", module="experiments.workloads.joingraph_rows",
         parts=[part for name, (rows, size) in sizes.items() for part in parts_of(name, rows, size, parts)],
-        rows=lambda _: {name: (rows, rows) for name, (rows, _) in sizes.items()},
         schema=lambda *_: "\n\n".join(map(declaration, tables)) + "\n",
         settings={"graphs": sorted(named)} | ({} if parts is None else {"parts": parts}),
     )  # fmt: skip
@@ -72,6 +69,5 @@ def _imdb_like(scale: Decimal) -> Recipe:
     return Recipe(
         kind="imdb_like", scale=f"{scale.normalize():f}", module="experiments.workloads.imdb_like.tables",
         parts=[part for name, rows in counts.items() for part in parts_of(name, rows, rows * row_bytes(name), None)],
-        rows=lambda _: {name: (rows, rows) for name, rows in counts.items()}, schema=lambda *_: schema_sql(),
-        orders=dict.fromkeys(counts, ("id",)),
+        schema=lambda *_: schema_sql(), orders=dict.fromkeys(counts, ("id",)),
     )  # fmt: skip

@@ -41,15 +41,14 @@ class Recipe:
 
     `module` has `write_part`, which writes a part, given the task and a path, or `rows_of` (table, scale, start, end), for
     its rows; `before` is called first, with no session where the dataset is small. `orders`, by table: columns that its rows are
-    sorted by, a key unless the table is in `unkeyed`. `rows`: how many a table must have, (least, most), given how many each has.
-    `schema`: schema.sql, given the same and the folder. `beside`: bytes needed besides the files.
+    sorted by, a key unless the table is in `unkeyed`. `schema`: schema.sql, given the folder and all row counts. `beside`:
+    bytes needed besides the files.
     """
 
     kind: str
     scale: str
     module: str
     parts: Sequence[Part]
-    rows: Callable[[Mapping[str, int]], Mapping[str, tuple[int, int]]]
     schema: Callable[[Path, Mapping[str, int]], str]
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unkeyed: frozenset[str] = frozenset()

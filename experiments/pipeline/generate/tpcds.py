@@ -31,7 +31,6 @@ _SIZES = {  # rows and bytes of files per scale factor; the other tables grow li
     "inventory": (11_745_000, 42e6), "store_returns": (287_000, 18e6), "catalog_returns": (144_000, 12e6),
     "web_returns": (71_000, 6e6),
 }  # fmt: skip
-_EXACT_AT_1 = ("store_sales", "catalog_sales", "web_sales", "inventory")
 _BESIDE = 355e6  # per scale factor: the database, and the other tables
 _ORDERS = {  # where that is not the key's: not even a key, but for inventory
     "inventory": "inv_date_sk inv_warehouse_sk inv_item_sk", "store_sales": "ss_ticket_number",
@@ -57,7 +56,6 @@ def tpcds(scale: Decimal, parts: int | None = None) -> Recipe:
     return Recipe(
         kind="tpcds",
         scale=text, module=__name__, parts=[*large, *(Part(name, 0, 1, 0.0) for name in orders if name not in _SIZES)],
-        rows=lambda _: {name: (_SIZES[name][0],) * 2 for name in _EXACT_AT_1} if scale == 1 else {},
         schema=lambda *_: (DECLARATIONS / "schema.sql").read_text(encoding="utf-8"), orders=orders,
         unkeyed=frozenset(_ORDERS) - {"inventory"}, before=before, beside=_BESIDE * max(factor, 0.1),
         settings={} if parts is None else {"parts": parts},
@@ -104,7 +102,7 @@ def extension() -> str:
     file = Path(spec.origin).parent / "extensions" / f"v{duckdb.__version__}" / "tpcds.duckdb_extension"
     if not file.exists():
         raise CatalogError(
-            f"duckdb-extension-tpcds is not of the version of duckdb, {duckdb.__version__}: pip install 'planscope[tpcds]'"
+            f"duckdb-extension-tpcds is not of duckdb's version {duckdb.__version__}: pip install 'planscope[tpcds]'"
         )
     return _quoted(file)
 

@@ -109,9 +109,7 @@ class CsvFiles:
         delimiter = self._delimiter(label)
         names = self._header(label, path, delimiter, looked) if self.header else list(declared)
         if not names:
-            raise PipelineError(
-                f"{label} has no header: --schema with CREATE TABLE names the columns of each table, in their order"
-            )
+            raise PipelineError(f"{label} has no header: --schema with CREATE TABLE names the columns of a table, in their order")
         check_distinct(label, names)
         if len(names) == 1 and looked.over:
             self._check_no_nulls(label, path, delimiter)
@@ -226,7 +224,7 @@ class CsvFiles:
     def _header(self, label: str, path: str, delimiter: str, looked: Looked) -> list[str]:
         if looked.first is None:
             raise PipelineError(
-                f"{label} is empty: a CSV file starts with a line of column names\n--option header=false is for files without one"
+                f"{label} is empty: a CSV file starts with a line of column names\n--option header=false if it has none"
             )
         names = self._fields(looked.first, delimiter)
         rows = reader(self.spark).options(**self._options(delimiter, looked.over))
@@ -236,10 +234,7 @@ class CsvFiles:
         if names[-1].endswith("\n"):
             raise PipelineError(f"{label}, line 1: {_OPEN}")
         if looked.marked and any("\ufffd" in name for name in names):
-            raise PipelineError(
-                f"{label}, line 1: the names of columns are not UTF-8 text\n"
-                "--option encoding=latin-1, say, is for text of another encoding"
-            )
+            raise PipelineError(f"{label}, line 1: the names of columns are not UTF-8 text\ntry --option encoding=latin-1, say")
         if len(names) == 1 and "delimiter" not in self.options:
             second = rows.schema("c0 string, _bad string").csv(to_read(path)).head(2)[1:]
             value = (second[0]["_bad"] or second[0]["c0"] or "") if second else None
@@ -250,9 +245,7 @@ class CsvFiles:
                     f"if it is one column, --option delimiter={name_of(delimiter)}"
                 )
         if (place := next((i for i, name in enumerate(names) if not name), None)) is not None:
-            raise PipelineError(
-                f"{label}, line 1: column {place + 1} has no name\n--option header=false is for files without names"
-            )
+            raise PipelineError(f"{label}, line 1: column {place + 1} has no name\n--option header=false is for files without")
         return names
 
     def _fields(self, text: str, delimiter: str) -> list[str]:

@@ -95,9 +95,8 @@ def planned(request: ImportRequest) -> Plan:
     schema, names = found.schema, [table.name for table in found.tables]
     declared = {one.name.lower(): one for one in read_declarations([schema])} if schema is not None else {}
     if declared and not any(name.lower() in declared for name in names):
-        raise PipelineError(
-            f"{schema} declares none of the tables to import ({', '.join(names[:5])})\n{near(names[0], sorted(declared))}"
-        )
+        listed = ", ".join(names[:5])
+        raise PipelineError(f"{schema} declares none of the tables to import ({listed})\n{near(names[0], sorted(declared))}")
     settings = {
         "format": request.format, "tables": list(request.tables), "merge": request.merge_schema,
         "on_reject": request.on_reject, "on_dangling": request.on_dangling,
@@ -135,7 +134,7 @@ def _found(request: ImportRequest) -> Found:
         _check_options(request.options, {format})
     if is_needed(format, request.options.get("encoding", "utf-8")):
         raise PipelineError(
-            f"Spark reads {format} files from URIs in UTF-8 only, and no Arrow files; copy {request.sources[0]} to a folder"
+            f"at URIs Spark reads {format} files in UTF-8 only, none of Arrow's; copy {request.sources[0]} to a folder"
         )
     return Found(tables_elsewhere(format, request.options, request.sources, request.tables), [], request.schema)
 

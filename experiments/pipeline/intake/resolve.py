@@ -33,9 +33,7 @@ def undeclared(name: str, files: Sequence[Opened], declared: TableDeclaration | 
         if (twin := spelled.setdefault(column.lower(), column)) != column:
             places = dict.fromkeys(next(file.label for file in files if one in file.types) for one in (twin, column))
             where = " and ".join(places)
-            raise PipelineError(
-                f'{where}: there are columns "{twin}" and "{column}", the same to SQL; rename all but one of them'
-            )
+            raise PipelineError(f'{where}: columns "{twin}" and "{column}", the same to SQL; rename all but one of them')
     for column in names:
         missing = next((file for file in files if column not in file.types and not file.open), None)
         if missing is not None and not merge:
@@ -47,9 +45,8 @@ def undeclared(name: str, files: Sequence[Opened], declared: TableDeclaration | 
     wanted = _wanted(declared)
     for key, declaration in wanted.items():
         if key not in spelled:
-            raise PipelineError(
-                f'column "{declaration.name}" of table {name} is declared, but not there\n{near(declaration.name, names)}'
-            )
+            one = declaration.name
+            raise PipelineError(f'column "{one}" of table {name} is declared, but not there\n{near(one, names)}')
     known = {key for key, one in wanted.items() if one.type is not None}
     return [
         c for c in names if c.lower() not in known and all(file.types.get(c) is None and c not in file.said for file in files)
@@ -103,9 +100,8 @@ def resolve(
         else:
             for file, type in stored.items():
                 if one.type is not None and not can_become(type, one.type):
-                    raise PipelineError(
-                        f"{name}.{column} is declared as {one.sql_type}, but {file} holds {type}\ncorrect the declaration"
-                    )
+                    declared_as = f"{name}.{column} is declared as {one.sql_type}"
+                    raise PipelineError(f"{declared_as}, but {file} holds {type}\ncorrect the declaration")
             type = one.type or (_stored_type(name, column, stored, merge) if stored else inferred[column])
             not_null = one.not_null or column.lower() in required
             found.columns.append(ColumnDeclaration(column, type, type_name(type), not_null))

@@ -17,9 +17,8 @@ def summary_text(manifest: Mapping[str, Any], folder: str) -> str:
     lines = []
     for name, table in counts["tables"].items():
         rejected = sum(one["rows"] for one in table["rejected"])
-        lines.append(
-            f"{clean(name)}  {table['kept']:,} of {table['read']:,} rows" + (f", {rejected:,} rejected" if rejected else "")
-        )
+        more = f", {rejected:,} rejected" if rejected else ""
+        lines.append(f"{clean(name)}  {table['kept']:,} of {table['read']:,} rows{more}")
         lines += [f"  {line}" for line in reject_lines(table["rejected"])]
         if rejected:
             lines.append(f"  they are in {folder}/{METADATA_FOLDER}/rejected/{name}")

@@ -18,14 +18,9 @@ _RATIOS = ("plan_ms", "costed", "tasks", "cost", "elapsed_ms")
 
 
 def aggregate(spark: SparkSession, folder: Path, baseline: str) -> dict[str, pa.Table]:
-    """The tables of a report, for the run in `folder`. Rows follow the order of the sweep's plan. Raises PipelineError.
-
-    by_variant     a row for each variant; ratios are geometric means over the queries. Sums, medians and the like are over the
-                   `compared` queries: those without an error under any variant, but for variants that failed everywhere
-    by_query       a row for each query, data and variant; figures are medians over the seeds
-    by_relations   a row for each workload, number of base tables and variant; figures are medians
-    errors         a row for each variant and kind of error
-    """
+    """The tables of a report, as docs/pipeline.md has them, for the run in `folder`: a row for each variant; for each query, data
+    and variant; for each workload, number of base tables and variant (figures are medians); for each variant and kind of error.
+    Rows follow the order of the sweep's plan. Raises PipelineError."""
     with translated("summing up the sweep"):
         reader(spark).parquet(to_read((folder / ROWS).absolute())).createOrReplaceTempView("sweep_items")
         spark.sql(_PAIRED, args={"baseline": baseline}).createOrReplaceTempView("sweep_paired")

@@ -92,9 +92,7 @@ def _at_uri(plan: Plan, uri: str, start: Start, say: Say) -> Dataset:
         for name in ("manifest", "request"):
             found = _read(spark, f"{metadata}/{name}")
             if found is not None and {key: found.get(key) for key in wanted} != wanted:
-                raise OutputError(
-                    f"{uri} holds another dataset, or one made in another way; name another place, or remove that one"
-                )
+                raise OutputError(f"{uri} holds another dataset, or one made otherwise; name another place, or remove that one")
             if found is not None and name == "manifest":
                 return Dataset(uri, found, made=False)
         files = spark.read.format("binaryFile").option("recursiveFileLookup", "true")

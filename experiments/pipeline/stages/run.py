@@ -1,11 +1,7 @@
 """Runs the stages of a pipeline in order; what is done already is skipped, and said so.
 
-How each stage went is remembered for people and `planscope pipeline status` in DIR/_planscope/pipeline.json:
-
-    {"file": the specification, "planned": [names of stages], "stages": {NAME: {"state": running, done, failed or stopped,
-    "since", "until", "text", "folder"}}}
-
-What is done is decided by the stages themselves, from manifests and files.
+How each stage went is remembered for people and `planscope pipeline status` in DIR/_planscope/pipeline.json (`_run`). What is
+done is decided by the stages themselves, from manifests and files.
 """
 
 from __future__ import annotations
@@ -80,6 +76,7 @@ def is_brief(pipeline: Pipeline, out: Path) -> bool:
 
 
 def _run(stage: Stage, context: Context, state: State) -> Outcome:
+    """`state`: {"stages": {NAME: {"state": running, done, failed or stopped, "since", "until", "text", "folder"}}} and more."""
     begun = time.monotonic()
     known = state["stages"].get(stage.name, {})
 

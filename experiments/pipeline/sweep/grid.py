@@ -64,15 +64,11 @@ def check_seeds(seeds: Sequence[Any], names: Sequence[str], variants: Sequence[V
     numbers = [doc.name for doc in describe_settings() if isinstance(doc.default, int) and not isinstance(doc.default, bool)]
     for name in names:
         if name not in numbers:
-            problems.add(
-                f'"{name}" is no setting that takes a seed; {suggestion(name, How.seed_settings)}', "sweep", "seed_settings", name
-            )
+            text = f'"{name}" is no setting that takes a seed; {suggestion(name, How.seed_settings)}'
+            problems.add(text, "sweep", "seed_settings", name)
         elif seeds and any(name in variant.settings for variant in variants):
-            problems.add(
-                f"{name} is set by the settings and by the seeds\n"
-                f"leave it out of the settings, or give seed_settings without it",
-                "sweep", "seeds",
-            )  # fmt: skip
+            twice = f"{name} is set by the settings and by the seeds\nleave it out of the settings, or of seed_settings"
+            problems.add(twice, "sweep", "seeds")
 
 
 def _fits(name: str, value: Any, problems: Problems, table: str, number: int = 0, plugins: Sequence[str] = ()) -> bool:
