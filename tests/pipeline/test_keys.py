@@ -144,11 +144,11 @@ def test_an_import_finds_repeated_nan(tmp_path: Path, spark: SparkSession) -> No
     """As an analysis does: it would contradict the key that the import has let pass."""
     rows = {"c0": [float("nan"), 1.0, float("nan"), None, None, 0.0, -0.0], "reason": pa.nulls(7, pa.string())}
     pq.write_table(pa.table(rows), tmp_path / "part-00000.parquet")
-    table = RawTable(spark, "t", [], [ColumnDeclaration("x", pa.float64(), "DOUBLE", False)], tmp_path)
+    table = RawTable(lambda: spark, "t", [], [ColumnDeclaration("x", pa.float64(), "DOUBLE", False)], tmp_path)
     table.parts = [{"file": "t.csv", "rows": 7}]
     found = duplicates(table, ["x"])
     assert found is not None and sorted((row["part"], row["place"]) for row in found.collect()) == [(0, 2), (0, 6)]
-    other = RawTable(spark, "u", [], table.columns, tmp_path)
+    other = RawTable(lambda: spark, "u", [], table.columns, tmp_path)
     other.parts = table.parts
     assert other.remove(found, "twice", ["x"]) == 2
     lost = orphans(table, ["x"], other, ["x"])
