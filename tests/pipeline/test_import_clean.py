@@ -156,7 +156,7 @@ def test_spark_reads_the_tables_with_faults_alone(tmp_path: Path, spark: SparkSe
     monkeypatch.setattr(tables, "is_running", lambda: False)
     made = import_dataset(asked, no_spark, told.append)
     assert made.made and not import_dataset(asked, no_spark, told.append).made
-    assert "people: 2 files, 3 rows read" in told
+    assert "people: 2 of 2 files, 3 rows read" in told
     (tmp_path / "in" / "one.csv").write_text("x,y\n1\n2,3\n")
     (tmp_path / "in" / "people" / "c.csv").write_text("id,name,born,height\n1,Ed,,\n")
     found = import_dataset(replace(asked, folder=tmp_path / "again"), lambda: spark, told.append)

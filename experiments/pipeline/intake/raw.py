@@ -34,7 +34,6 @@ from experiments.pipeline.spark.session import SMALL, Say, Start
 from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.algebra.types import type_name
 from optimizer.catalog.declarations import ColumnDeclaration
-from optimizer.errors import many
 
 Facts = dict[str, Any]
 _LONGEST = 80  # characters of a rejected value that is told
@@ -110,7 +109,7 @@ class RawTable:
                 told = [*(pa.nulls(len(rows), pa.string()) for _ in _TOLD.names[:-1]), pa.repeat(file, len(rows))]
                 raw = pa.table([*rows.columns, *told], [*self.places(rows.column_names), *_TOLD.names])
                 pq.write_table(raw, make_folder(self.folder) / self.paths[-1].name, write_page_checksum=True)
-            say(f"{self.name}: {many(len(self.files), 'file')}, {sum(map(len, self.files.values())):,} rows read")
+            say(f"{self.name}: {len(self.files)} of {len(self.files)} files, {sum(map(len, self.files.values())):,} rows read")
             return self.parts
         # a large file is for all cores, many small ones are for one each; how many cores a server has it does not say
         cores = 16 if is_remote(self.spark) else self.spark.sparkContext.defaultParallelism
