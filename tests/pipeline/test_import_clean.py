@@ -16,6 +16,7 @@ from experiments.pipeline.intake.request import ImportRequest, import_dataset
 from optimizer.dataset import open_dataset
 from optimizer.errors import PlanscopeError
 from tests.pipeline.conftest import lay, no_spark
+from tests.processes import run_python
 
 SHOP = {
     "people/a.csv": "id,name,born,height\n1,Ann,2000-02-29,1.5\n2,,,\n",
@@ -164,3 +165,12 @@ def test_spark_reads_the_tables_with_faults_alone(tmp_path: Path, spark: SparkSe
     faults = {name: [one["reason"] for one in table["rejected"]] for name, table in found.counts["tables"].items()}
     assert faults == {"empty": [], "one": ["not 2 fields"], "people": ["a row before it has the same key"], "sales": []}
     assert rows(tmp_path / "again", "people")[1] == rows(tmp_path / "out", "people")[1]
+
+
+@pytest.mark.slow
+def test_a_broken_key_is_what_spark_is_started_for(tmp_path: Path) -> None:
+    """In a process that has no session yet."""
+    asked = asked_of(tmp_path, {"t.csv": "a\n1\n1\n", "schema.sql": "create table t (a int primary key);"})
+    done = run_python("-m", "planscope", "data", "import", *asked.sources, "-o", str(asked.folder))
+    assert "t  1 of 2 rows, 1 rejected" in done.stdout, done.stderr
+    assert done.stderr.index("t: 1 of 1 files, 2 rows read") < done.stderr.index("starting Spark")

@@ -89,10 +89,11 @@ def _key_names(key: Sequence[str]) -> list[str]:
 
 def _rows(table: RawTable, key: Sequence[str]) -> DataFrame:
     """`part`, `place` and the key columns of the rows that are good, still there, and have no NULL in these."""
+    stored = table.stored  # first: without a session PySpark makes no columns
     place = F.col("_metadata.row_index").alias("place")
     part = F.regexp_extract("_metadata.file_name", r"(\d+)\.parquet$", 1).cast("int").alias("part")
     columns = [F.col(column).alias(k) for column, k in zip(table.places(key), _key_names(key), strict=True)]
-    rows = with_values(table.stored.where("reason IS NULL").select(part, place, *columns), _key_names(key))
+    rows = with_values(stored.where("reason IS NULL").select(part, place, *columns), _key_names(key))
     if table.removed.exists():
         gone = reader(table.spark).schema("part int, place long").parquet(to_read(table.removed))
         rows = rows.join(gone, ["part", "place"], "left_anti")
