@@ -39,6 +39,8 @@ def _case(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 def _if(binder: ExpressionBinder, node: Any) -> Scalar:
+    if node.args.get("false") is None:
+        raise binder.source.error("if takes 3 arguments, not 2", node, "write if(x, a, NULL)")
     return _choice(binder, [binder.truth(node.this)], [binder.operand(node.args["true"])], node.args.get("false"), node)
 
 
