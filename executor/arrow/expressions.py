@@ -31,7 +31,7 @@ from executor.arrow.selection import filtered, where_true
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
-from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
+from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList, Literal, Once, Predicate, Scalar, Slot
 from optimizer.algebra.types import is_string
 from optimizer.errors import ExecutionError
 
@@ -126,6 +126,10 @@ def _compile(scalar: Scalar) -> Evaluator:
             return _compile_case(scalar)
         case InList():
             return _compile_in_list(scalar)
+        case Once():
+            return _compile_once(scalar)
+        case Slot(number=number):
+            return lambda batch: batch.column(f"@{number}")
     raise AssertionError(f"{scalar.__class__.__name__} has no value in a single row")
 
 
@@ -248,6 +252,17 @@ def _compile_in_list(scalar: InList) -> Evaluator:
         found = pc.is_in(value, value_set=known)
         answer = pc.if_else(found, _TRUE, _NULL) if has_null else found
         return pc.if_else(pc.is_valid(value), answer, _NULL) if value.null_count else answer
+
+    return run
+
+
+def _compile_once(scalar: Once) -> Evaluator:
+    name, value, body = f"@{scalar.number}", _typed(_compile(scalar.value), scalar.value.type), _compile(scalar.body)
+
+    def run(batch: pa.RecordBatch) -> Value:
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        columns[name] = single_array(as_array(value(batch), batch.num_rows))
+        return body(pa.record_batch(columns))
 
     return run
 

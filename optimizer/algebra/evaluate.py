@@ -12,7 +12,7 @@ from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.evaluate_casts import cast
 from optimizer.algebra.evaluate_order import compare_values
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
-from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
+from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Literal, Once, Predicate, Scalar, Slot
 from optimizer.errors import ExecutionError
 
 Value = Any
@@ -41,6 +41,10 @@ def evaluate(scalar: Scalar, row: Row) -> Value:
             return evaluate(scalar.otherwise, row)
         case InList():
             return _in_list(evaluate(scalar.arg, row), scalar.items, row)
+        case Once(number=number, value=value):
+            return evaluate(scalar.body, {**row, ~number: evaluate(value, row)})
+        case Slot():
+            return row[~scalar.number]
     raise AssertionError(f"{scalar.__class__.__name__} has no value in a single row")
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from optimizer.algebra.aggregate_functions import NEVER_NULL
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_set, union
@@ -29,7 +29,7 @@ from optimizer.algebra.flags import CHOICE, GROUPED, LIMITED, LISTED, PROJECTED
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.props import LogicalProps, minimal_keys
-from optimizer.algebra.scalars import AggregateCall, ColumnRef, Predicate, Scalar, WindowCall
+from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal, Predicate, Scalar, WindowCall
 from optimizer.algebra.traits import Collation
 from optimizer.errors import many
 
@@ -138,19 +138,41 @@ class Scan(LogicalOperator):
         return 0  # its predicate reads what it makes
 
 
+class Series(Sequence[tuple[Scalar, ...]]):
+    """The rows of a series: one value each, none NULL, ascending or descending. Literals of them are made when asked for."""
+
+    __slots__ = ("type", "values")
+
+    def __init__(self, values: Sequence[Any], type: DataType) -> None:
+        self.values, self.type = values, type
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, place: Any) -> Any:
+        return (Literal(self.values[place], self.type),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Series) and self.values == other.values and self.type == other.type
+
+    def __hash__(self) -> int:
+        return hash(self.values)
+
+
 @dataclass(frozen=True, slots=True)
 class Values(LogicalOperator):
     """Constant rows; each item is a scalar without columns (it may read those of an enclosing query)."""
 
     columns: tuple[ColumnId, ...]
     types: tuple[DataType, ...]
-    rows: tuple[tuple[Scalar, ...], ...]
+    rows: Sequence[tuple[Scalar, ...]]
     name: ClassVar[str] = "values"
     flag: ClassVar[int] = LISTED
     arity: ClassVar[int | None] = 0
 
     def derive_props(self, inputs: Sequence[LogicalProps]) -> LogicalProps:
-        not_null = column_set(c for i, c in enumerate(self.columns) if all(is_not_null(row[i], 0) for row in self.rows))
+        rows = () if isinstance(self.rows, Series) else self.rows
+        not_null = column_set(c for i, c in enumerate(self.columns) if all(is_not_null(row[i], 0) for row in rows))
         keys = (0,) if len(self.rows) <= 1 else ()
         constants = column_set(self.columns) if len(self.rows) <= 1 else 0
         return LogicalProps(column_set(self.columns), not_null, keys, constants)
@@ -159,7 +181,7 @@ class Values(LogicalOperator):
         return column_set(self.columns)
 
     def scalars(self) -> tuple[Scalar, ...]:
-        return tuple(item for row in self.rows for item in row)
+        return () if isinstance(self.rows, Series) else tuple(item for row in self.rows for item in row)
 
     def describe(self, label: Label) -> str:
         return f"{many(len(self.rows), 'row')} ({', '.join(label(c) for c in self.columns)})"

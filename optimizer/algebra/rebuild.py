@@ -25,6 +25,7 @@ from optimizer.algebra.logical import (
     Scan,
     ScanColumn,
     ScanForeignKey,
+    Series,
     SetOp,
     Values,
     Window,
@@ -208,7 +209,8 @@ def renamed(op: LogicalOperator, new: Mapping[ColumnId, ColumnId]) -> LogicalOpe
                 foreign_keys=tuple(ScanForeignKey(tuple(map(one, f.columns)), f.table, f.referenced) for f in op.foreign_keys),
             )
         case Values(ids, types, rows):
-            return Values(tuple(map(one, ids)), types, tuple(tuple(map(call, row)) for row in rows))
+            made = rows if isinstance(rows, Series) else tuple(tuple(map(call, row)) for row in rows)
+            return Values(tuple(map(one, ids)), types, made)
         case Filter() | JoinGraph():
             return replace(op, predicate=conjunction(map(call, op.predicate)))
         case MarkJoin(predicate, mark) | Apply(JoinKind.MARK, predicate, int() as mark):

@@ -241,4 +241,6 @@ _CALLED = (
 )  # fmt: skip
 
 SCALAR_FUNCTIONS = {f.name: f for f in (*_FORMS, *_CALLED)}
-SCALAR_NAMES = {name: f for f in _CALLED for name in (f.name, *f.spelled)}
+# written as operators and forms: no text calls them so
+_BY_FORM = ("bit_and_of", "bit_or_of", "bit_not", "shift_left", "shift_right", "trim_of", "ltrim_of", "rtrim_of")
+SCALAR_NAMES = {name: f for f in _CALLED for name in (f.name, *f.spelled) if name not in _BY_FORM}

@@ -252,6 +252,43 @@ class Case(Scalar):
         return f"CASE{whens} ELSE {self.otherwise._render(label, typed)} END"
 
 
+class Slot(Scalar):
+    """In the body of a `Once` of this number, the value that it computes. It counts as volatile: nothing that reads it may leave
+    the body."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int, type: DataType) -> None:
+        self._set(type, (), volatile=True)
+        self.number = number
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        return f"@{self.number}" + f":{self.type}" * typed
+
+
+class Once(Scalar):
+    """`body`, in which the slot `number` stands for `value`, computed once: for what a form says of an operand several times."""
+
+    __slots__ = ("body", "number", "value")
+
+    def __init__(self, number: int, value: Scalar, body: Scalar) -> None:
+        self._set(body.type, (value, body))
+        self.number, self.value, self.body = number, value, body
+        self.volatile = value.volatile or _is_volatile(body)
+
+    def with_children(self, children: tuple[Scalar, ...]) -> Scalar:
+        return Once(self.number, *children)
+
+    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
+        return f"({self.body._render(label, typed)} WITH @{self.number} = {self.value._render(label, typed)})"
+
+
+def _is_volatile(scalar: Scalar) -> bool:
+    """Whether anything but slots is volatile in it."""
+    below = [child for child in scalar.children if child.volatile]
+    return scalar.volatile and not isinstance(scalar, Slot) and (not below or any(map(_is_volatile, below)))
+
+
 class InList(Scalar):
     """`arg IN (items)`, three-valued: NULL when nothing matched and `arg` or an item is NULL. NOT IN is `not` of it."""
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from optimizer.algebra.columns import ColumnId
-from optimizer.algebra.logical import Aggregate, GroupingSets, Project, Scan, SetOp, Values, Window
+from optimizer.algebra.logical import Aggregate, GroupingSets, Project, Scan, Series, SetOp, Values, Window
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.spools import CteReference
 from optimizer.algebra.trees import Node, Tree
@@ -41,7 +41,8 @@ class ColumnRanges:
                 case Project(items=items) if id in (values := dict(items)):
                     return self._of([values[id]], trees)
                 case Values(columns=columns, rows=rows):
-                    return self._of([row[columns.index(id)] for row in rows], ())
+                    ends = (rows[0], rows[-1]) if rows and isinstance(rows, Series) else rows
+                    return self._of([row[columns.index(id)] for row in ends], ())
                 case Aggregate(aggregates=items) | GroupingSets(aggregates=items) | Window(items=items) if id in dict(items):
                     return self._of([dict(items)[id]], trees)
                 case GroupingSets(keys=keys) if id in dict(keys):

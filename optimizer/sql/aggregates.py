@@ -36,6 +36,7 @@ from optimizer.sql.instead import COUNT_ROWS
 from optimizer.sql.ordering import sort_terms
 from optimizer.sql.rows import row_items
 from optimizer.sql.source import Source
+from optimizer.sql.stars import is_star
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
@@ -110,7 +111,10 @@ def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> Aggregate
             raise source.error("ORDER BY stands inside the call or in WITHIN GROUP", node)
         first = [order[0][0]] if len(written.args) < len(known.parameters) else []
         written = written._replace(args=first + written.args, order=order)
-    if known.name == "count" and _counts_rows(source, written, node):
+    elif name in ("percentile_cont", "percentile_disc"):
+        hint = f"write quantile_{name[-4:]}(x, 0.5), or {name}(0.5) WITHIN GROUP (ORDER BY x)"
+        raise source.error(f"{name} takes WITHIN GROUP", node, hint)
+    if known.name == "count" and _counts_rows(binder, written, node):
         return AggregateCall("count", (), False, filter, INT64)
     _check_number(source, known, written, name, node)
     if written.distinct and row_items(bare(written.args[0])) is not None:
@@ -158,13 +162,16 @@ def _parts(source: Source, node: Any) -> _Written:
     return _Written(args, distinct, order)
 
 
-def _counts_rows(source: Source, written: _Written, node: Any) -> bool:
-    """count(*) or count()."""
-    star = len(written.args) == 1 and isinstance(written.args[0], exp.Star)
+def _counts_rows(binder: ExpressionBinder, written: _Written, node: Any) -> bool:
+    """count(*), count(t.*) or count()."""
+    star = len(written.args) == 1 and is_star(written.args[0])
     if (star or not written.args) and written.distinct:
-        raise source.error("count(DISTINCT ...) takes one expression", node)
+        raise binder.source.error("count(DISTINCT ...) takes one expression", node)
     if star:
-        source.only(written.args[0])
+        table = written.args[0] if isinstance(written.args[0], exp.Column) else None
+        binder.source.only(written.args[0] if table is None else table.this)
+        if table is not None and not binder.scope.relation(table.table):
+            return False
     return star or not written.args
 
 

@@ -160,7 +160,10 @@ def _plus(binder: ExpressionBinder, node: Any) -> Scalar:
 
 def integer_argument(binder: ExpressionBinder, node: Any, what: str) -> Scalar:
     """An argument that must be a whole number, as int64."""
-    return convert(binder.source, integer_operand(binder, node, f"{what} needs an integer"), INT64)
+    operand = binder.operand(node)
+    return convert(
+        binder.source, operand if operand.string_literal else integer_operand(binder, operand, f"{what} needs an integer"), INT64
+    )
 
 
 def integer_operand(binder: ExpressionBinder, node: Any, wanted: str) -> Operand:

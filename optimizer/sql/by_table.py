@@ -93,5 +93,5 @@ def _table_argument(binder: ExpressionBinder, name: str, kind: str, node: Any) -
             return dates.moment_argument(binder, node, name).scalar
     assert kind == "timestamp", f"{kind} is no kind of parameter"
     operand = binder.operand(node)
-    operand = operand if operand.string_literal else dates.moment_argument(binder, node, name)
+    operand = operand if operand.string_literal else dates.moment_argument(binder, operand, name)
     return convert(binder.source, operand, TIMESTAMP)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -162,9 +162,13 @@ def _fdiv(binder: ExpressionBinder, node: Any) -> Scalar:
 def _fmod(binder: ExpressionBinder, node: Any) -> Scalar:
     """fmod(a, b): a - b * fdiv(a, b), with the sign of b."""
     a, b = map(binder.operand, arguments(binder, node, "fmod", 2))
-    binder.used_twice("fmod", a, b)
-    product = combine(binder, "*", b, Operand(_quotient_below(binder, a, b, node), node), node)
-    return combine(binder, "-", a, Operand(product, node), node)
+
+    def made(operands: Sequence[Operand]) -> Scalar:
+        a, b = operands
+        product = combine(binder, "*", b, Operand(_quotient_below(binder, a, b, node), node), node)
+        return combine(binder, "-", a, Operand(product, node), node)
+
+    return binder.once([a, b], made)
 
 
 def _quotient_below(binder: ExpressionBinder, a: Operand, b: Operand, node: Any) -> Scalar:
@@ -186,7 +190,7 @@ def _digits(name: str) -> Handler:
     def handler(binder: ExpressionBinder, node: Any) -> Scalar:
         (argument,) = arguments(binder, node, name, 1)
         operand = binder.operand(argument)
-        scalar = operand.scalar if is_integer(operand.type) else text_argument(binder, argument, name)
+        scalar = operand.scalar if is_integer(operand.type) else text_argument(binder, operand, name)
         return Call(name, (scalar,), STRING)
 
     return handler
@@ -211,7 +215,7 @@ def _subscript(binder: ExpressionBinder, node: Any) -> Scalar:
         return Call("substring", (convert(binder.source, text, STRING), place, Literal(1, INT64)), STRING)
     binder.source.only(index, "this", "expression")
     bounds = index.this or exp.Literal.number(1), index.args.get("expression") or exp.Literal.number(-1)
-    return by_table(binder, SCALAR_NAMES["array_slice"], [node.this, *bounds], node)
+    return by_table(binder, SCALAR_NAMES["array_slice"], [text, *bounds], node)
 
 
 def _of_part(name: str, function: Callable[[ExpressionBinder, str, Any, Any], Scalar]) -> Handler:
@@ -237,7 +241,7 @@ def _date(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this")
     operand = binder.operand(node.this)
     if not operand.string_literal:
-        operand = dates.moment_argument(binder, node.this, "date")
+        operand = dates.moment_argument(binder, operand, "date")
     return convert(binder.source, operand, DATE)
 
 

@@ -7,6 +7,7 @@ and histograms of the date column be used.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -57,14 +58,17 @@ def _midnight_as_date(operand: Operand, other: Operand) -> Operand:
 
 def _between(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this", "low", "high")
-    operands = binder.operands((node.this, node.args["low"], node.args["high"]))
-    value, low, high = operands
-    binder.used_twice("BETWEEN", value)
-    if not is_date(value.type):
-        value, low, high = (
-            Operand(s, o.node) for s, o in zip(binder.meet(operands, "cannot compare", comparing=True)[0], operands, strict=True)
-        )
-    return Call("and", (comparison(binder, ">=", value, low), comparison(binder, "<=", value, high)), BOOL)
+    value, low, high = binder.operands((node.this, node.args["low"], node.args["high"]))
+
+    def made(values: Sequence[Operand]) -> Scalar:
+        operands = [*values, low, high]
+        if not is_date(values[0].type):
+            met = binder.meet(operands, "cannot compare", comparing=True)[0]
+            operands = [Operand(s, o.node) for s, o in zip(met, operands, strict=True)]
+        value, first, last = operands
+        return Call("and", (comparison(binder, ">=", value, first), comparison(binder, "<=", value, last)), BOOL)
+
+    return binder.once([value], made)
 
 
 def _in(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -89,13 +93,12 @@ def _in(binder: ExpressionBinder, node: Any) -> Scalar:
     scalars, _ = binder.meet(operands, "cannot compare", comparing=True, strings_yield=True)
     items = tuple(dict.fromkeys(scalars[1:]))
     if listed and not (items and all(isinstance(item, Literal) and item.value is not None for item in items)):
-        return _in_list_value(binder, value, scalars[0], items)
+        return binder.once([Operand(scalars[0], value.node)], lambda values: _in_list_value(values[0].scalar, items))
     return compare("=", scalars[0], items[0]) if len(items) == 1 else InList(scalars[0], items)
 
 
-def _in_list_value(binder: ExpressionBinder, value: Operand, scalar: Scalar, items: tuple[Scalar, ...]) -> Scalar:
+def _in_list_value(scalar: Scalar, items: tuple[Scalar, ...]) -> Scalar:
     """Whether a list holds a value: unknown of NULL alone; NULLs in the list are equal to nothing."""
-    binder.used_twice("IN", value)
     found = Call("coalesce", (InList(scalar, items), FALSE), BOOL) if items else FALSE
     return Case(((Call("is_null", (scalar,), BOOL), Literal(None, BOOL)),), found, BOOL)
 

@@ -216,7 +216,7 @@ def extract(binder: ExpressionBinder, part: str, arg: Any, node: Any) -> Scalar:
     operand = binder.operand(arg)
     if is_interval(operand.type):
         return _interval_part(binder, word, operand, node)
-    operand = moment_argument(binder, arg, f"EXTRACT({word.upper()})")
+    operand = moment_argument(binder, operand, f"EXTRACT({word.upper()})")
     if word in _FUNCTIONS:
         type = SCALAR_NAMES[word].result(operand.type)
         assert type is not None
@@ -247,7 +247,7 @@ def moment_argument(binder: ExpressionBinder, node: Any, what: str) -> Operand:
     """An argument that must be a date or timestamp; NULL counts as a date."""
     operand = binder.operand(node)
     if pa.types.is_null(operand.type):
-        return Operand(Literal(None, DATE), node)
+        return Operand(Literal(None, DATE), operand.node)
     if not (is_date(operand.type) or is_timestamp(operand.type)):
         hint = cast_hint(operand.scalar, DATE, "convert it with CAST(... AS DATE)")
         raise binder.source.error(f"{what} needs a date or timestamp, not {type_name(operand.type)}", operand.node, hint)

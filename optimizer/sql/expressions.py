@@ -8,13 +8,27 @@ name. The binder also knows what stands around it, and so which query a name or 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from sqlglot import exp
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
 from optimizer.algebra.scalar_trees import bound_to, map_children, walk
-from optimizer.algebra.scalars import BOOL, FALSE, TRUE, AggregateCall, Call, ColumnRef, Literal, OuterRef, Scalar, WindowCall
+from optimizer.algebra.scalars import (
+    BOOL,
+    FALSE,
+    TRUE,
+    AggregateCall,
+    Call,
+    ColumnRef,
+    Literal,
+    Once,
+    OuterRef,
+    Scalar,
+    Slot,
+    WindowCall,
+)
 from optimizer.algebra.types import NULL, STRING, is_opaque, type_name
 from optimizer.sql import (
     aggregates,
@@ -38,6 +52,7 @@ from optimizer.sql.source import form_name
 if TYPE_CHECKING:
     from optimizer.sql.context import Context
 
+_LONG = 30  # parts of an expression that is computed once rather than repeated: repeated again, it would grow without end
 MAX_DEPTH = 150  # levels of operators: later stages recurse over scalars on Python's stack
 
 
@@ -88,7 +103,8 @@ class ExpressionBinder:
         return scalar
 
     def operand(self, node: Any) -> Operand:
-        return Operand(self.context.bare_null(self.bind(node)), node)
+        """Of an AST node, or one that is bound already."""
+        return node if node.__class__ is Operand else Operand(self.context.bare_null(self.bind(node)), node)
 
     def operands(self, nodes: Sequence[Any]) -> list[Operand]:
         return [self.operand(n) for n in nodes]
@@ -105,12 +121,16 @@ class ExpressionBinder:
     ) -> tuple[list[Scalar], Any]:
         return meet(self.source, operands, what, comparing, strings_yield)
 
-    def used_twice(self, form: str, *operands: Operand) -> None:
-        """Raises Unsupported for a volatile operand, which would be computed anew each time that binding repeats it."""
-        for operand in operands:
-            if operand.scalar.volatile:
-                hint = "compute the function in a derived table first"
-                raise self.source.unsupported(f"{form} over a volatile function", operand.node, hint)
+    def once(self, operands: Sequence[Operand], make: Callable[[Sequence[Operand]], Scalar]) -> Scalar:
+        """What `make` makes of operands that it may repeat: volatile and long ones are computed once."""
+        kept = [(i, operand.scalar) for i, operand in enumerate(operands) if operand.scalar.volatile or _is_long(operand.scalar)]
+        given = list(operands)
+        for i, scalar in kept:
+            given[i] = given[i]._replace(scalar=Slot(i, scalar.type))
+        made = make(given)
+        for i, scalar in kept:
+            made = Once(i, scalar, made)
+        return made
 
     def column(self, node: Any) -> Scalar:
         """What the name of an AST column means: a column or alias here, else of the nearest query around that has one."""
@@ -219,6 +239,10 @@ class ExpressionBinder:
             name, what = self.source.function_name(node), "aggregate" if isinstance(node, exp.AggFunc) else "function"
             return self.source.unsupported(f"the {what} {name}", node, INSTEAD.get(name, FUNCTIONS_PAGE))
         return self.source.unsupported(form_name(node), node)
+
+
+def _is_long(scalar: Scalar) -> bool:
+    return bool(scalar.children) and len(list(islice(walk(scalar), _LONG))) == _LONG
 
 
 _FORMS: dict[Any, tuple[str, str | None]] = {

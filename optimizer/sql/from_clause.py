@@ -138,6 +138,8 @@ def bind_table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
                     break
                 source.only(inner, "this")
                 inner = inner.this
+            if isinstance(inner, exp.Table) and not inner.args.get("joins"):
+                raise source.error("parentheses around one table", inner, f"write FROM {inner.sql()}")
             if isinstance(inner, exp.Table) or (isinstance(inner, exp.Subquery) and inner.args.get("alias") is not None):
                 renamed = node.args.get("alias") is not None
                 with context.tables(all_columns=context.all_columns or renamed):
@@ -180,7 +182,8 @@ def _table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
     elif not isinstance(node.this, exp.Identifier):
         raise source.unsupported("a table function", node, "read a table of the dataset")
     else:
-        source.only(node, "this", "alias", "db", "catalog", "joins")
+        of_all = ("only",) if node.args.get("only") is True else ()  # no table is derived from another
+        source.only(node, "this", "alias", "db", "catalog", "joins", ignored=of_all)
         cte = ctes.find(node.name) if ctes is not None and node.args.get("db") is None else None
         if cte is None:
             item = _scan(context, node, _stored_table(context, node, node.name, ctes))

@@ -26,7 +26,8 @@ _KINDS = {
     ("", "INNER"): JoinKind.INNER,
     ("", "CROSS"): JoinKind.INNER,
     **{(side, word): JoinKind[side] for side in ("LEFT", "RIGHT", "FULL") for word in ("", "OUTER")},
-    **{(side, word): JoinKind[word] for side in ("", "LEFT") for word in ("SEMI", "ANTI")},
+    ("", "SEMI"): JoinKind.SEMI,
+    ("", "ANTI"): JoinKind.ANTI,
 }
 
 

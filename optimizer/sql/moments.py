@@ -31,15 +31,14 @@ def part(name: str, extracted: str) -> Handler:
 
 def _epoch_ms(binder: ExpressionBinder, node: Any) -> Scalar:
     """Of a date or timestamp a number, of a number a timestamp."""
-    (argument,) = arguments(binder, node, "epoch_ms", 1)
-    operand = binder.operand(argument)
+    operand = binder.operand(*arguments(binder, node, "epoch_ms", 1))
     if is_integer(operand.type) or pa.types.is_null(operand.type):
         return _moment(Call("*", (convert(binder.source, operand, INT64), _THOUSAND), INT64))
-    return Call("//", (_microseconds(binder, node, "epoch_ms"), _THOUSAND), INT64)
+    return Call("//", (_microseconds(binder, operand, "epoch_ms"), _THOUSAND), INT64)
 
 
-def _microseconds(binder: ExpressionBinder, node: Any, name: str) -> Scalar:
-    since = convert(binder.source, dates.moment_argument(binder, arguments(binder, node, name, 1)[0], name), TIMESTAMP)
+def _microseconds(binder: ExpressionBinder, moment: Any, name: str) -> Scalar:
+    since = convert(binder.source, dates.moment_argument(binder, moment, name), TIMESTAMP)
     return Call("microseconds_between", (since, _START), INT64)
 
 
@@ -71,6 +70,8 @@ def _time_bucket(binder: ExpressionBinder, node: Any) -> Scalar:
 
 NAMED: dict[str, Handler] = {
     "epoch": part("epoch", "epoch"), "epoch_ms": _epoch_ms, "make_timestamp": _make_timestamp, "time_bucket": _time_bucket,
-    "epoch_us": lambda binder, node: _microseconds(binder, node, "epoch_us"),
-    "epoch_ns": lambda binder, node: Call("*", (_microseconds(binder, node, "epoch_ns"), _THOUSAND), INT64),
+    "epoch_us": lambda binder, node: _microseconds(binder, arguments(binder, node, "epoch_us", 1)[0], "epoch_us"),
+    "epoch_ns": lambda binder, node: Call(
+        "*", (_microseconds(binder, arguments(binder, node, "epoch_ns", 1)[0], "epoch_ns"), _THOUSAND), INT64
+    ),
 }  # fmt: skip

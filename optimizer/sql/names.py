@@ -14,6 +14,7 @@ from optimizer.sql.arithmetic import SYMBOLS
 from optimizer.sql.coerce import bare
 from optimizer.sql.comparisons import COMPARISONS
 from optimizer.sql.parse import DIALECT, Plus, without_parents
+from optimizer.sql.stars import is_star
 
 _INFIX = {
     **SYMBOLS, **COMPARISONS, exp.DPipe: "||", exp.NEQ: "!=", exp.And: "AND", exp.Or: "OR",
@@ -99,7 +100,7 @@ def _text(node: Any) -> str:
 def _call(node: Any) -> str:
     """A function that the parser knows by name only."""
     name, args, word, order = node.name.lower(), list(node.expressions), "", ""
-    if name == "count" and (not args or isinstance(args[0], exp.Star)):
+    if name == "count" and (not args or is_star(args[0])):
         return "count_star()"
     if args and isinstance(args[-1], exp.Order):
         keys = (_text(term.this) + _written(term).removeprefix(_written(term.this)) for term in args[-1].expressions)

@@ -15,7 +15,7 @@ from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, GroupingSets, Limit, LogicalOperator, Project, SetOp, Window
 from optimizer.algebra.query import BoundQuery
 from optimizer.algebra.scalar_trees import walk
-from optimizer.algebra.scalars import AggregateCall, Call, Case, ColumnRef, Literal, OuterRef, Scalar
+from optimizer.algebra.scalars import AggregateCall, Call, Case, ColumnRef, Literal, Once, OuterRef, Scalar
 from optimizer.algebra.spools import Recursion
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, operators_of
 from optimizer.algebra.trees import Tree
@@ -33,7 +33,7 @@ def refuse_uses(source: Source, tree: Any, query: BoundQuery) -> None:
     scalars = (part for op in operators_of(query.tree) for scalar in op.scalars() for part in walk(scalar))
     for scalar in scalars if source.differences else ():
         if any(child.type == INTERVAL and not isinstance(child, Literal | ColumnRef) for child in scalar.children):
-            if not isinstance(scalar, Case) and getattr(scalar, "function", "") not in _PASSING_ON:
+            if not isinstance(scalar, Case | Once) and getattr(scalar, "function", "") not in _PASSING_ON:
                 raise source.unsupported("computing with an INTERVAL that is no constant", tree, SECONDS)
     if not any(map(is_opaque, columns.types.values())):
         return

@@ -208,6 +208,20 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
             self.raise_error(f"Expecting {'AND and the other end' if between else 'BETWEEN before the first end'} of the frame")
         return spec
 
+    def _parse_position(self, haystack_first: bool = False) -> Any:
+        """POSITION('a', s) is refused."""
+        part = self._parse_bitwise()
+        if not self._match(TokenType.IN):
+            self.raise_error("Expecting IN: strpos(s, 'a') takes a comma")
+        return self.expression(exp.StrPosition(this=self._parse_bitwise(), substr=part))
+
+    def _parse_extract(self) -> Any:
+        """EXTRACT(day, d) is refused."""
+        part = self._parse_function() or self._parse_var_or_string(upper=True)
+        if not self._match(TokenType.FROM):
+            self.raise_error("Expecting FROM: date_part('day', d) takes a comma")
+        return self.expression(exp.Extract(this=part, expression=self._parse_bitwise()))
+
     def _parse_quantified(self) -> Any:
         """ALL (...) and SOME (...) read as ANY (...) is: sqlglot takes ALL ((SELECT ...) UNION ...) for a call of a function."""
         quantifier = _QUANTIFIERS.get(self._curr.token_type) if self._curr else None
@@ -311,6 +325,8 @@ def parse(sql: str) -> tuple[Any, Source]:
         form = trees[0].key.upper()
         start = next((t for t in tokens if t.text.upper() == form), tokens[0])
         raise Unsupported(f"{form} is not supported", sql, start.start, start.end + 1, "planscope plans queries: SELECT ...")
+    if isinstance(trees[0], exp.Values) and (alias := trees[0].args.get("alias")) is not None:
+        raise source.error(f'syntax error at "{alias.name}"', alias, "write FROM (VALUES ...) v to give them a name")
     return trees[0], source
 
 

@@ -40,11 +40,12 @@ def compare_rows(binder: ExpressionBinder, function: str, left: Any, right: Any)
 
 def row_in_list(binder: ExpressionBinder, items: Sequence[Any], alternatives: Sequence[Any]) -> Scalar:
     """`(a, b) IN ((c, d), ...)`."""
-    left = binder.operands(items)
-    if len(alternatives) > 1:
-        binder.used_twice("IN", *left)
-    equal = [row_equal(binder, left, node, "write (a, b) IN ((c, d))") for node in alternatives]
-    return equal[0] if len(equal) == 1 else Call("or", tuple(equal), BOOL)
+
+    def made(left: Sequence[Operand]) -> Scalar:
+        equal = [row_equal(binder, left, node, "write (a, b) IN ((c, d))") for node in alternatives]
+        return equal[0] if len(equal) == 1 else Call("or", tuple(equal), BOOL)
+
+    return binder.once(binder.operands(items), made)
 
 
 def row_equal(binder: ExpressionBinder, left: Sequence[Operand], node: Any, hint: str) -> Scalar:
@@ -64,7 +65,10 @@ def compare_operands(
     """
     if len(left) != len(right) or not left:
         raise binder.source.error(f"a row of {len(left)} is compared with a row of {len(right)}", node)
-    if function in ROW_ORDERINGS:
-        binder.used_twice("a row comparison", *left, *right)
-    pairs = [comparable(binder.source, function, a, b) for a, b in zip(left, right, strict=True)]
-    return rows_compared(function, *zip(*pairs, strict=True))
+
+    def made(operands: Sequence[Operand]) -> Scalar:
+        sides = zip(operands[: len(left)], operands[len(left) :], strict=True)
+        return rows_compared(function, *zip(*(comparable(binder.source, function, a, b) for a, b in sides), strict=True))
+
+    operands = [*left, *right]
+    return binder.once(operands, made) if function in ROW_ORDERINGS else made(operands)

@@ -38,7 +38,7 @@ from optimizer.sql.stars import expand_star, is_star
 from optimizer.sql.subqueries import over_columns
 from optimizer.sql.unnest import bind_split, is_split, unnested
 from optimizer.sql.values import bind_series, is_series
-from optimizer.sql.window_names import named_windows
+from optimizer.sql.window_names import check_windows
 from optimizer.sql.windows import WindowExpression, Windows, refuse_windows, window_expressions
 
 _CLAUSES = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_")
@@ -266,7 +266,7 @@ class _Block:
 
     def bind_qualify(self, node: Any) -> None:
         """QUALIFY: a condition on window functions."""
-        named_windows(self.context.source, node)  # those that nothing uses have to make sense too
+        check_windows(self.context.source, node)  # those that nothing uses have to make sense too
         clause = node.args.get("qualify")
         if clause is None:
             return

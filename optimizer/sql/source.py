@@ -32,6 +32,10 @@ _RESERVED_WORDS = (
     "join left like limit natural not null offset on or order outer qualify right select then true union using when where with"
 )
 _RESERVED = frozenset(_RESERVED_WORDS.split())
+_TYPE_WORDS = (  # what is called so is named behind AS
+    "bigint boolean char decimal double float int integer numeric real smallint text time timestamp varchar"
+)
+_TYPES = frozenset(_TYPE_WORDS.split())
 
 
 class Source:
@@ -117,6 +121,9 @@ class Source:
     def name(self, identifier: Any, label: bool = False) -> str:
         """The name an alias gives. Raises SqlError for a keyword without quotes; as a `label`, after AS, any word will do."""
         name = str(identifier.name)
+        if label and name.lower() in _TYPES and not identifier.args.get("quoted") and not self._after_as(identifier):
+            hint = f"write CAST(... AS {name}), or AS {name} for a column of that name"
+            raise self.error(f'syntax error at "{name}"', identifier, hint)
         if not identifier.args.get("quoted") and name.lower() in _RESERVED and not (label and self._after_as(identifier)):
             raise self.error(f'syntax error at "{name}"', identifier, "an alias that is a keyword must be quoted")
         return name

@@ -24,7 +24,7 @@ from optimizer.algebra.trees import Tree
 from optimizer.errors import many
 from optimizer.sql.coerce import Operand, bare, meet, negated
 from optimizer.sql.context import Bound
-from optimizer.sql.rows import ROW_ORDERINGS, row_items
+from optimizer.sql.rows import row_items
 from optimizer.sql.same_subquery import first_like
 
 if TYPE_CHECKING:
@@ -111,8 +111,6 @@ def compared_with_any(binder: ExpressionBinder, function: str, left: Any, query:
     _check_width(binder, bound, len(operands), query)
     refs = (reference(o.id, binder.context.columns) for o in bound.outputs)
     columns = [Operand(binder.context.bare_null(ref), query) for ref in refs]
-    if len(operands) > 1 and function in ROW_ORDERINGS:
-        binder.used_twice("a row comparison", *operands)
     pairs = [meet(binder.source, both, "cannot compare", comparing=True)[0] for both in zip(operands, columns, strict=True)]
     lefts, rights = zip(*pairs, strict=True)
     return first_like(binder.context, node, AnySubquery(function, lefts, rights, bound.tree))

@@ -11,7 +11,7 @@ from sqlglot import exp
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.evaluate_dates import as_timestamp, date_add
-from optimizer.algebra.logical import Values
+from optimizer.algebra.logical import Series, Values
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import Literal, Scalar
@@ -54,7 +54,7 @@ def bind_values(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
 
 
 SERIES = ("range", "generate_series")
-_MOST_NUMBERS = 100_000  # of a series: they are written into the plan
+_MOST_NUMBERS = 100_000  # of a series: they are one batch
 
 
 def is_series(node: Any) -> bool:
@@ -118,14 +118,14 @@ def bind_series(context: Context, node: Any) -> Bound:
     return _series(context, name, INT64, series)
 
 
-def _moments(source: Source, operands: list[Operand], name: str, values: list[Any], node: Any) -> list[datetime]:
+def _moments(source: Source, operands: list[Operand], name: str, values: list[Any], node: Any) -> Sequence[datetime]:
     """The timestamps from one to another, each an interval after the one before."""
     types = [operand.type for operand in operands]
     if len(types) != 3 or types[2] != INTERVAL or any(is_integer(type) or type == INTERVAL for type in types[:2]):
         hint = f"write {name}(DATE '2020-01-01', DATE '2020-02-01', INTERVAL '1 day')"
         raise source.error(f"{name} of dates takes two of them and an INTERVAL", node, hint)
     if None in values:
-        return []
+        return ()
     start, end, step = as_timestamp(values[0]), as_timestamp(values[1]), values[2]
     signs = {part > 0 for part in step if part}
     if len(signs) != 1:
@@ -139,7 +139,7 @@ def _moments(source: Source, operands: list[Operand], name: str, values: list[An
             start = date_add(start, step)
         except ExecutionError:  # beyond the last year
             break
-    return moments
+    return tuple(moments)
 
 
 def _check_length(source: Source, length: int, node: Any) -> None:
@@ -149,10 +149,11 @@ def _check_length(source: Source, length: int, node: Any) -> None:
 
 def _series(context: Context, name: str, type: DataType, values: Sequence[Any]) -> Bound:
     id = context.columns.new(name, type, False).id
-    tree = Tree(Values((id,), (type,), tuple((Literal(value, type),) for value in values)))
+    tree = Tree(Values((id,), (type,), Series(values, type)))
     return Bound(tree, (OutputColumn(name, id),))
 
 
 def one_row(context: Context) -> Tree:
     """One row with a column nobody reads: what SELECT without FROM selects from."""
-    return _series(context, "dummy", INT32, [0]).tree
+    id = context.columns.new("dummy", INT32, False).id
+    return Tree(Values((id,), (INT32,), ((Literal(0, INT32),),)))

@@ -2,8 +2,8 @@
 
     WINDOW w AS (PARTITION BY p), v AS (w ORDER BY o)      OVER v      OVER (w ORDER BY x ROWS 1 PRECEDING)
 
-A window refers to one defined before it. It takes over the partition, and the order if it has none of its own; one with a
-frame can only be used as it is (OVER w).
+A window may refer to another, defined before or behind it: it takes over the partition, and the order if it has none of its own.
+One with a frame can only be used as it is (OVER w).
 """
 
 from __future__ import annotations
@@ -23,28 +23,37 @@ class WindowText(NamedTuple):
     frame: Any
 
 
-def named_windows(source: Source, select: Any) -> dict[str, WindowText]:
-    """The WINDOW clause of a SELECT, by lower-case name. Raises SqlError for names that are unknown or given twice."""
-    known: dict[str, WindowText] = {}
-    for node in select.args.get("windows") or () if select is not None else ():
+def check_windows(source: Source, select: Any) -> None:
+    """Raises SqlError for names in the WINDOW clause that are unknown or given twice, and for windows that make no sense."""
+    known = named_windows(select)
+    seen: set[str] = set()
+    for node in select.args.get("windows") or ():
         source.only(node, "this", "partition_by", "order", "spec", "alias")
         name = node.this.name
-        if name.lower() in known:
+        if name.lower() in seen:
             raise source.error(f'window "{name}" is defined twice', node.this)
-        known[name.lower()] = window_text(source, node, known)
-    return known
+        seen.add(name.lower())
+        window_text(source, node, known, (name.lower(),))
 
 
-def window_text(source: Source, node: Any, known: dict[str, WindowText]) -> WindowText:
-    """The clauses of the window `node`, those of the window it refers to included."""
+def named_windows(select: Any) -> dict[str, Any]:
+    """The nodes of the WINDOW clause of a SELECT, by lower-case name."""
+    return {node.this.name.lower(): node for node in select.args.get("windows") or ()} if select is not None else {}
+
+
+def window_text(source: Source, node: Any, known: dict[str, Any], within: tuple[str, ...] = ()) -> WindowText:
+    """The clauses of the window `node`, those of the window it refers to included; `within` are the windows that refer to it."""
     own = WindowText(tuple(node.args.get("partition_by") or ()), node.args.get("order"), node.args.get("spec"))
     base_name = node.args.get("alias")
     if base_name is None:
         return own
-    base = known.get(base_name.name.lower())
-    if base is None:
+    name = base_name.name.lower()
+    if name in within:
+        raise source.error(f'window "{base_name.name}" refers to itself', base_name, "give it clauses of its own")
+    if name not in known:
         hint = f"the windows are {listing(known)}" if known else "name it after FROM: WINDOW w AS (PARTITION BY ...)"
         raise source.error(f'unknown window "{base_name.name}"', base_name, hint + did_you_mean(base_name.name, known))
+    base = window_text(source, known[name], known, (*within, name))
     if own == WindowText((), None, None) and not _in_parentheses(source, base_name):
         return base
     if base.frame is not None:

@@ -98,7 +98,7 @@ def _window(binder: ExpressionBinder, node: Any) -> Scalar:
     if binder.clause not in CLAUSES:
         raise _misplaced(source, binder.clause, node)
     select = node.find_ancestor(exp.Select)
-    text = window_text(source, node, named_windows(source, select))
+    text = window_text(source, node, named_windows(select))
     partition = tuple(binder.bind(part) for part in text.partition)
     order = []
     for key, descending, nulls_first in sort_terms(source, text.order) if text.order is not None else ():

@@ -19,6 +19,7 @@ from optimizer.algebra.logical import (
     LogicalOperator,
     Project,
     Scan,
+    Series,
     SetOp,
     Values,
     Window,
@@ -66,8 +67,11 @@ class Estimator(JoinEstimator):
             case Scan():
                 return self._scan(op, props)
             case Values():
-                figures = {c: ColumnFigures(max(1.0, float(len({r[i] for r in op.rows})))) for i, c in enumerate(op.columns)}
-                return RelationStats(float(len(op.rows)), figures, keys=props.keys)
+                rows = float(len(op.rows))
+                of_series = rows if isinstance(op.rows, Series) else None
+                distinct = [of_series or float(len({row[i] for row in op.rows})) for i in range(len(op.columns))]
+                figures = {c: ColumnFigures(max(1.0, ndv)) for c, ndv in zip(op.columns, distinct, strict=True)}
+                return RelationStats(rows, figures, keys=props.keys)
             case Filter():
                 below = inputs[0]
                 share = conjunction_selectivity(op.predicate, below.columns, self.combine)

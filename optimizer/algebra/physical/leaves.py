@@ -1,5 +1,6 @@
 """Physical operators without inputs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -31,6 +32,6 @@ class ConstantRows(PhysicalOperator):
 
     columns: tuple[ColumnId, ...]
     types: tuple[DataType, ...]
-    rows: tuple[tuple[Scalar, ...], ...]
+    rows: Sequence[tuple[Scalar, ...]]
     name: ClassVar[str] = "constant_rows"
     said_as: ClassVar[type[LogicalOperator]] = Values

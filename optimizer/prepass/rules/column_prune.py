@@ -109,6 +109,8 @@ def _narrow_one(tree: Tree, needed: ColumnSet, context: RuleContext) -> tuple[Lo
         case CteReference() as reference:
             needed = needed or 1 << narrowest((c.id for c in reference.columns), context)
             return replace(reference, columns=tuple(c for c in reference.columns if needed >> c.id & 1)), 0
+        case Values(columns=(_,)):
+            return tree.op, 0
         case Values(columns, types, rows):
             keep = [i for i, c in enumerate(columns) if needed >> c & 1 or any(row[i].volatile for row in rows)] or [0]
             return Values(

@@ -7,6 +7,7 @@ import pytest
 
 from optimizer.algebra import Tree, postorder
 from optimizer.algebra.query import BoundQuery
+from optimizer.algebra.scalar_trees import walk
 from optimizer.errors import SqlError, Unsupported
 
 Bind = Callable[[str], BoundQuery]
@@ -71,6 +72,23 @@ def test_ctes_that_double_are_bound_once(bound: Bind) -> None:
     """40 levels of a CTE that names the one before twice would be 2^40 tables."""
     ctes = ["c0 as (select a from t)", *(f"c{i} as (select x.a from c{i - 1} x, c{i - 1} y)" for i in range(1, 41))]
     assert len(bound(f"with {', '.join(ctes)} select * from c40").columns) < 200
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "nullif({}, {i})", "nullif({}, {i}.5)", "case {} when {i} then 1 when 2 then 3 end", "cast({} between {i} and a as int)",
+        "cast({} in [{i}, a] as int)", "cast(({}, a) < ({i}, a) as int)", "cast(({}, a) in (({i}, 2), (3, a)) as int)",
+        "fmod({}, 3)", "year(date '2024-01-01' + {}::int)", "length({}::text[1:2])", "length(hex({}))",
+        "datediff('day', d, d + {}::int)", "epoch_ms(make_timestamp({}))", "epoch_ms(date(d + {}::int))",
+    ],
+)  # fmt: skip
+def test_what_is_said_twice_of_an_operand_does_not_double(form: str, bound: Bind) -> None:
+    text = "a"
+    for i in range(30):
+        text = form.replace("{i}", str(i)).replace("{}", text)
+    (scalar,) = (item.value for item in bound(f"select {text} from t").tree.op.items)
+    assert sum(1 for _ in walk(scalar)) < 30 * 60
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,6 @@ EVERYTHING = ["a", "b", "Größe", 'odd "name"', "flag"]
         ("from wide", EVERYTHING),
         ("select w.* exclude (flag) from wide w", EVERYTHING),
         ("select x from wide as w(x)", EVERYTHING),  # names by place
-        ("select x from (wide) as w(x)", EVERYTHING),
         ("select b_1 from (wide cross join other) v", EVERYTHING),  # the second b
         ("select a from (wide cross join other)", ["a", "flag"]),
         ("select count(*) from (select 6 o) x join other on o>5natural join wide", EVERYTHING),
