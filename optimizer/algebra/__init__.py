@@ -64,9 +64,11 @@ from optimizer.algebra.scalars import (
     ColumnRef,
     InList,
     Literal,
+    Once,
     OuterRef,
     Predicate,
     Scalar,
+    Slot,
     WindowCall,
 )
 from optimizer.algebra.traits import Alternative, SortKey, TraitSet, ascending, satisfies
@@ -77,8 +79,8 @@ __all__ = [
     "ColumnId", "ColumnRef", "ColumnSet", "Columns", "ConstantRows", "Filter", "FilterRows", "GroupingSets", "HashAggregate",
     "HashGroupingSets", "HashJoin", "HashSetOp", "InList", "Join", "JoinKind", "Leaf", "Limit", "LimitRows", "Literal",
     "LogicalOperator", "LogicalProps", "LookupRows", "MarkJoin", "MergeJoin", "MergeUnion", "NestedApply", "NestedLoopJoin",
-    "Node", "OuterRef", "PartialSort", "PhysicalOperator", "PlanNode", "Predicate", "Project", "ProjectItem", "ProjectRows",
-    "RangeLookup", "Scalar", "Scan", "ScanColumn", "SetOp", "SetOpKind", "SingleJoin", "Sort", "SortKey",
+    "Node", "Once", "OuterRef", "PartialSort", "PhysicalOperator", "PlanNode", "Predicate", "Project", "ProjectItem",
+    "ProjectRows", "RangeLookup", "Scalar", "Scan", "ScanColumn", "SetOp", "SetOpKind", "SingleJoin", "Slot", "Sort", "SortKey",
     "StreamingAggregate", "TableScan", "TopK", "TraitSet", "Tree", "UnionAll", "Values", "Window", "WindowCall", "WindowRows",
     "ascending", "column_ids", "column_set", "combined", "compare", "conjunction", "equality_sides", "is_subset", "postorder",
     "predicate_columns", "predicate_scalar", "rewrite", "satisfies", "substitute", "walk",
