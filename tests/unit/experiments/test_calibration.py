@@ -102,6 +102,11 @@ def test_without_noise_a_fit_is_all_but_exact() -> None:
     assert result.coefficients.hash_build == pytest.approx(true["hash_build"], rel=0.01)
 
 
+def test_nothing_is_free_where_noise_hides_what_it_takes() -> None:
+    points = [Point("even", "few pairs", {"start": 1.0}, 1e6), Point("even", "many pairs", {"start": 1.0, "pair": 1e6}, 1e5)]
+    assert fit(points * 100, DEFAULTS).coefficients.pair == pytest.approx(0.02 * DEFAULTS.pair)
+
+
 def test_the_table_and_the_file(tmp_path: Path, fitted: tuple[list[Point], dict[str, float], Fit]) -> None:
     points, _, result = fitted
     done = Calibration(result, points, machine_facts(1000))
