@@ -5,9 +5,9 @@ import pyarrow as pa
 from executor.arrow.batches import ONE_ROW, Batches, column_name, single_array
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_scalar
-from optimizer.algebra.logical import Series
 from optimizer.algebra.physical import ConstantRows
 from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.series import Series
 
 
 def produce(node: PlanNode, context: Context) -> Batches:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from optimizer.algebra.aggregate_functions import NEVER_NULL
 from optimizer.algebra.columns import ColumnId, ColumnSet, DataType, column_set, union
@@ -29,7 +29,8 @@ from optimizer.algebra.flags import CHOICE, GROUPED, LIMITED, LISTED, PROJECTED
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.props import LogicalProps, minimal_keys
-from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal, Predicate, Scalar, WindowCall
+from optimizer.algebra.scalars import AggregateCall, ColumnRef, Predicate, Scalar, WindowCall
+from optimizer.algebra.series import Series
 from optimizer.algebra.traits import Collation
 from optimizer.errors import many
 
@@ -136,27 +137,6 @@ class Scan(LogicalOperator):
 
     def used_columns(self) -> ColumnSet:
         return 0  # its predicate reads what it makes
-
-
-class Series(Sequence[tuple[Scalar, ...]]):
-    """The rows of a series: one value each, none NULL, ascending or descending. Literals of them are made when asked for."""
-
-    __slots__ = ("type", "values")
-
-    def __init__(self, values: Sequence[Any], type: DataType) -> None:
-        self.values, self.type = values, type
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __getitem__(self, place: Any) -> Any:
-        return (Literal(self.values[place], self.type),)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Series) and self.values == other.values and self.type == other.type
-
-    def __hash__(self) -> int:
-        return hash(self.values)
 
 
 @dataclass(frozen=True, slots=True)

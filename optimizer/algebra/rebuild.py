@@ -25,7 +25,6 @@ from optimizer.algebra.logical import (
     Scan,
     ScanColumn,
     ScanForeignKey,
-    Series,
     SetOp,
     Values,
     Window,
@@ -35,6 +34,7 @@ from optimizer.algebra.logical_joins import AnyJoin, Apply, MarkJoin
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalar_trees import rewrite
 from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar
+from optimizer.algebra.series import Series
 from optimizer.algebra.spools import CteReference, Recursion, Spool, SpoolColumn, With
 from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, operators_of
 from optimizer.algebra.traits import Collation

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from functools import reduce
 
 from optimizer.algebra.columns import ColumnId
-from optimizer.algebra.logical import Aggregate, GroupingSets, Project, Scan, Series, SetOp, Values, Window
+from optimizer.algebra.logical import Aggregate, GroupingSets, Project, Scan, SetOp, Values, Window
 from optimizer.algebra.scalars import Scalar
+from optimizer.algebra.series import Series
 from optimizer.algebra.spools import CteReference
 from optimizer.algebra.trees import Node, Tree
 from optimizer.algebra.value_ranges import Range, Ranges, united

@@ -122,7 +122,8 @@ class ExpressionBinder:
         return meet(self.source, operands, what, comparing, strings_yield)
 
     def once(self, operands: Sequence[Operand], make: Callable[[Sequence[Operand]], Scalar]) -> Scalar:
-        """What `make` makes of operands that it may repeat: volatile and long ones are computed once."""
+        """What `make` makes of operands that it may repeat: volatile and long ones are computed once. Operand i is slot i, so
+        that equal expressions are equal; none holds a slot of a form around it, since a form binds its operands first."""
         kept = [(i, operand.scalar) for i, operand in enumerate(operands) if operand.scalar.volatile or _is_long(operand.scalar)]
         given = list(operands)
         for i, scalar in kept:

@@ -11,10 +11,11 @@ from sqlglot import exp
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.evaluate_dates import as_timestamp, date_add
-from optimizer.algebra.logical import Series, Values
+from optimizer.algebra.logical import Values
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import Literal, Scalar
+from optimizer.algebra.series import Series
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT32, INT64, INTERVAL, TIMESTAMP, is_integer, type_name

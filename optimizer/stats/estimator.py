@@ -19,7 +19,6 @@ from optimizer.algebra.logical import (
     LogicalOperator,
     Project,
     Scan,
-    Series,
     SetOp,
     Values,
     Window,
@@ -27,6 +26,7 @@ from optimizer.algebra.logical import (
 from optimizer.algebra.logical_joins import Apply, IndependentJoin
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import AggregateCall, ColumnRef, Literal
+from optimizer.algebra.series import Series
 from optimizer.algebra.spools import CteReference, Recursion, Spool, With
 from optimizer.algebra.types import type_width
 from optimizer.catalog.table import Catalog, Table
