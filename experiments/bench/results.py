@@ -65,8 +65,9 @@ class Results(Store):
 
     def forget_failed(self) -> None:
         """Drops the rows of items that failed, so that they are measured again."""
-        rows = self.rows()
-        self.replace(rows.filter(pc.equal(rows["status"], "ok")))
+        if self.finished():
+            rows = self.rows()
+            self.replace(rows.filter(pc.equal(rows["status"], "ok")))
 
     def finish(self, items: Sequence[Item]) -> pa.Table:
         table = super().finish(items)

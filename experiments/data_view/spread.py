@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from experiments.data_view.positions import is_discrete, positions
+from optimizer.algebra.evaluate_order import order_key
 from optimizer.catalog.table import ColumnStats
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -45,7 +46,7 @@ def spread(stats: ColumnStats, rows: int, cells: int) -> Spread | None:
 
     A histogram's rows are taken as evenly spread within each bucket; the most common values stand where they are.
     """
-    common = sorted(((value, share * rows) for value, share in stats.mcv), key=lambda pair: pair[0])
+    common = sorted(((value, share * rows) for value, share in stats.mcv), key=lambda pair: order_key(pair[0]))
     if stats.histogram is None:
         if not common or stats.nulls is None or rows - stats.nulls - sum(count for _, count in common) > 0.5:
             return None
@@ -53,7 +54,7 @@ def spread(stats: ColumnStats, rows: int, cells: int) -> Spread | None:
             values = tuple(value for value, _ in common)
             return Spread(tuple(Cell(count, 0.0) for _, count in common), values[0], values[-1], values)
     bounds = stats.histogram.bounds if stats.histogram is not None else ()
-    ends = sorted([*bounds, *(value for value, _ in common)])
+    ends = sorted([*bounds, *(value for value, _ in common)], key=order_key)
     position = positions(ends)
     if position is None:
         return None

@@ -123,6 +123,7 @@ def test_what_was_under_way_when_a_run_was_interrupted_has_no_row(tmp_path):
 def test_failed_items_are_measured_again_when_asked(tmp_path):
     items = [_item("raise"), _item("fine")]
     results = Results(tmp_path, toy, "a command", items)
+    results.forget_failed()  # nothing has been measured yet
     run(toy, items, results, Limits(0))
     assert len(results.finished()) == 2
     results.forget_failed()

@@ -233,7 +233,7 @@ def test_combinations_of_columns(tmp_path: Path, analyze: Analyze) -> None:
     """Those asked for are counted without reading anything else again, and from then on."""
     values = list(range(40_000))
     columns = {"a": [v % 100 for v in values], "B b": [None if v % 10 == 0 else v % 70 for v in values], "c": values}
-    pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=9000)
+    pq.write_table(pa.table({**columns, "t": pa.array(values, pa.time64("us"))}), tmp_path / "t.parquet", row_group_size=9000)
     assert analyze(tmp_path).read == 1
     size = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "_planscope" / "sketches").iterdir()}
     report = analyze(tmp_path, joint=[("T", ("b B".swapcase()[::-1], "A"))])
@@ -243,7 +243,11 @@ def test_combinations_of_columns(tmp_path: Path, analyze: Analyze) -> None:
     assert open_dataset(tmp_path).tables["t"].stats.distinct[("a", "B b")] == pytest.approx(exact, rel=0.05)
     again = analyze_dataset(tmp_path, no_spark)
     assert again.read == 0 and ("a", "B b") in open_dataset(tmp_path).tables["t"].stats.distinct
-    for joint, match in [(("t", ("a", "x")), 'no column "x"'), (("u", ("a", "c")), 'no table "u"')]:
+    for joint, match in [
+        (("t", ("a", "x")), 'no column "x"'),
+        (("t", ("a", "T")), 'column "t" of t is of type TIME'),
+        (("u", ("a", "c")), 'no table "u"'),
+    ]:
         with pytest.raises(CatalogError, match=match):
             analyze_dataset(tmp_path, no_spark, joint=[joint])
     with pytest.raises(CatalogError, match='no table "u"'):

@@ -53,6 +53,12 @@ def test_names_ranges_patterns_files_and_texts(tmp_path: Path) -> None:
     assert {query.data for query in plan.queries if not query.name.startswith("job/")} == {"joingraph"}
 
 
+def test_the_name_of_the_folder_is_no_pattern(tmp_path: Path) -> None:
+    lay(tmp_path, {"b[1]/q.sql": "select count(*) from chain_4_r0"})
+    plan = plan_of('[sweep]\ndata = "joingraph"\nqueries = ["@*.sql", "@../b?1?/q.sql"]', tmp_path / "b[1]")
+    assert [query.name for query in plan.queries] == ["q"]
+
+
 def test_a_query_with_a_name_of_its_own_has_the_data_of_its_workload() -> None:
     entries = 'queries = ["job/1a", {query = "job/1b", name = "mine"}]'
     plan = plan_of(f'[sweep]\ndata = {{"*" = "tpch:0.01", job = "job"}}\n{entries}')

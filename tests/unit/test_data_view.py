@@ -66,6 +66,8 @@ def test_one_value_infinities_and_nan():
         ColumnStats(0, -inf, inf, 5.0, 8.0, ((nan, 0.5),), Histogram((-inf, 0.0, 1.0, inf), (2.0, 2.0, 1.0), (1.0,) * 3)), 10, 4
     )
     assert wide is not None and sum(cell.rows for cell in wide.cells) == 10
+    few = spread(ColumnStats(0, 1.0, 3.0, 3.0, 8.0, ((3.0, 0.4), (nan, 0.35), (1.0, 0.25))), 100, 16)
+    assert few is not None and few.values[:2] == (1.0, 3.0) and [cell.rows for cell in few.cells] == [25, 40, 35]
     nowhere = ColumnStats(0, inf, inf, 1.0, 8.0, (), Histogram((inf, inf), (9.0,), (1.0,)))
     assert spread(nowhere, 9, 16) is None
 

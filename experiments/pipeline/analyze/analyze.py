@@ -19,7 +19,7 @@ from experiments.pipeline.analyze.table_figures import unique_columns, with_figu
 from experiments.pipeline.sketches.stored import VERSION
 from experiments.pipeline.spark.manifest import finished, write_manifest
 from experiments.pipeline.spark.session import Say, Start, unheard
-from optimizer.algebra.types import is_opaque
+from optimizer.algebra.types import is_opaque, type_name
 from optimizer.catalog.findings import findings_file
 from optimizer.catalog.fingerprint import file_identities
 from optimizer.catalog.folder import METADATA_FOLDER, find_tables
@@ -131,13 +131,16 @@ def _joint(
     for name, columns in asked:
         table = _table(catalog, name)
         for column in columns:
-            if table.column(column) is None:
+            found = table.column(column)
+            if found is None:
                 others = ", ".join(c.name for c in table.columns)
                 raise CatalogError(f'table {table.name} has no column "{column}"; it has {others}')
+            if is_opaque(found.type):
+                raise CatalogError(f'column "{found.name}" of {table.name} is of type {type_name(found.type)}, whose values are not counted')
         if table.name in wanted:
             wanted[table.name].append([known.name for each in columns if (known := table.column(each)) is not None])
     before = stored_statistics(folder)
-    found = {}
+    by_table = {}
     for name, table in tables.items():
         declared = [*table.keys, *(key.columns for key in table.foreign_keys)]
         remembered = [] if before is None else [names for names in before.distinct(name) if all(map(table.column, names))]
@@ -145,5 +148,5 @@ def _joint(
         places = {column.name: i for i, column in enumerate(table.columns)}
         ordered = {tuple(sorted(set(names), key=places.__getitem__)) for names in sets}
         keys = {frozenset(key) for key in table.keys}
-        found[name] = tuple(sorted(names for names in ordered if len(names) > 1 and frozenset(names) not in keys))
-    return found
+        by_table[name] = tuple(sorted(names for names in ordered if len(names) > 1 and frozenset(names) not in keys))
+    return by_table

@@ -72,11 +72,11 @@ def _matching(pattern: str) -> list[NamedQuery]:
 
 
 def _files(pattern: str, base: Path) -> list[NamedQuery]:
-    path = base / Path(pattern).expanduser()
+    path = Path(pattern).expanduser()
     if not any(c in pattern for c in "*?["):
-        return [NamedQuery(path.stem, resolve_sql(f"@{path}"), f"@{pattern}")]
-    folder = Path(path.anchor)
-    files = sorted(file for file in folder.glob(str(path.relative_to(folder))) if file.is_file())
+        return [NamedQuery(path.stem, resolve_sql(f"@{base / path}"), f"@{pattern}")]
+    folder = base / path.anchor  # the name of `base` itself is no pattern
+    files = sorted(file for file in folder.glob(str(path.relative_to(path.anchor))) if file.is_file())
     if not files:
         raise SqlError(f'no file matches "{pattern}" in {base}')
     return [NamedQuery(file.stem, resolve_sql(f"@{file}"), f"@{file}") for file in files]
