@@ -136,7 +136,9 @@ def _joint(
                 others = ", ".join(c.name for c in table.columns)
                 raise CatalogError(f'table {table.name} has no column "{column}"; it has {others}')
             if is_opaque(found.type):
-                raise CatalogError(f'column "{found.name}" of {table.name} is of type {type_name(found.type)}, whose values are not counted')
+                raise CatalogError(
+                    f'column "{found.name}" of {table.name} is of type {type_name(found.type)}, whose values are not counted'
+                )
         if table.name in wanted:
             wanted[table.name].append([known.name for each in columns if (known := table.column(each)) is not None])
     before = stored_statistics(folder)
