@@ -3,8 +3,6 @@
 Each stage but the last is a DataFrame of parts (`moving.Part`). One that reads tables alone is an Arrow function over the numbers
 of its tasks; one that reads other stages groups their parts by task and is an Arrow function of each group. Spark sees parts
 come and go, and so splits, shuffles, retries and shows them as those of any job. The last stage runs in this process.
-
-Parts are grouped by a number that Spark's own hash sends to the partition of the task, so that no two tasks share one.
 """
 
 from __future__ import annotations
@@ -13,8 +11,7 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from functools import cache, lru_cache
-from itertools import count
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -158,10 +155,8 @@ def _frame(spark: SparkSession, work: Work, frames: Sequence[DataFrame]) -> Data
     sent = [frames[number] for number in work.stage.inputs]
     sent = [_for_each(frame, tasks) if work.stage.parted else _for_one(frame) for frame in sent]
     nothing = spark.range(0, tasks, 1, 1).selectExpr("cast(id as int) task", "-1 stage", "0 sender", "0 part", "x'' content")
-    numbers = f.create_map(*(f.lit(each) for pair in enumerate(_spread(tasks)) for each in pair))
-    parts = _union([*sent, nothing]).withColumn("key", numbers[f.col("task")])  # a task runs also where it gets nothing
-    then = f.arrow_udf(_then(work), _PARTS)
-    made = parts.repartition(tasks, "key").groupBy("key").agg(then(*Part._fields).alias("parts"))
+    parts = _union([*sent, nothing]).repartitionById(tasks, "task")  # a task runs also where it gets nothing
+    made = parts.groupBy("task").agg(f.arrow_udf(_then(work), _PARTS)(*Part._fields).alias("parts"))
     return made.select(f.explode("parts").alias("part")).select("part.*")
 
 
@@ -208,28 +203,3 @@ def _union(frames: Sequence[DataFrame]) -> DataFrame:
     for each in others:
         first = first.unionByName(each)
     return first
-
-
-@lru_cache
-def _spread(tasks: int) -> tuple[int, ...]:
-    """For each task a number that Spark puts into the partition of that number, of so many."""
-    found: dict[int, int] = {}
-    for number in count():
-        found.setdefault(_spark_hash(number) % tasks, number)
-        if len(found) == tasks:
-            break
-    return tuple(found[task] for task in range(tasks))
-
-
-def _spark_hash(number: int) -> int:
-    """Spark's hash of an INT: MurmurHash3 (Appleby, public domain) of its four bytes, with 42 for a seed."""
-    mask = 0xFFFFFFFF
-    k = number * 0xCC9E2D51 & mask
-    k = (k << 15 | k >> 17) & mask
-    h = 42 ^ (k * 0x1B873593 & mask)
-    h = (h << 13 | h >> 19) & mask
-    h = (h * 5 + 0xE6546B64 & mask) ^ 4
-    h = (h ^ h >> 16) * 0x85EBCA6B & mask
-    h = (h ^ h >> 13) * 0xC2B2AE35 & mask
-    h ^= h >> 16
-    return h - (1 << 32) if h >> 31 else h

@@ -4,7 +4,8 @@
 
 The conjuncts are found at the top of the right input and below projections, inner joins and what keeps its left rows. A mark is
 three-valued, a filter is not: where the conjunct of a filter is UNKNOWN its row is gone, so below a mark it is asked as
-`p IS TRUE`; for an equality as k IS NOT DISTINCT FROM x over rows with k IS NOT NULL.
+`p IS TRUE`; for an equality as k IS NOT DISTINCT FROM x over rows with k IS NOT NULL. What may raise goes up with them, so that
+it is asked of no row that they kept from it.
 """
 
 from collections.abc import Sequence
@@ -14,9 +15,10 @@ from optimizer.algebra.building import filtered, passed, passed_all, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Limit, Project, ProjectItem
-from optimizer.algebra.logical_joins import Apply, Join, MarkJoin, SingleJoin, join_of_kind
+from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join, MarkJoin, SingleJoin, join_of_kind
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import compare, conjunction, predicate_columns
+from optimizer.algebra.raising import may_raise
 from optimizer.algebra.scalar_trees import bound_to, substitute
 from optimizer.algebra.scalars import BOOL, TRUE, Call, Case, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Tree
@@ -25,7 +27,7 @@ from optimizer.decorrelate.one_row import is_true
 
 class Pulled(NamedTuple):
     """`tree` reads nothing from outside; its rows count where `conjuncts` are TRUE. `values`: columns to compute above the join,
-    since they read both sides."""
+    since they read both sides, or may raise for rows without a match."""
 
     tree: Tree
     conjuncts: tuple[Scalar, ...]
@@ -45,7 +47,7 @@ def pull_up(root: Tree, outer: ColumnSet, columns: Columns) -> Pulled | None:
             tested = [substitute(s, below.values) for s in predicate]
             if any(s.volatile for s in tested):
                 return None
-            up, stay = _apart(tested, outer)
+            up, stay = _apart(tested, outer, below.conjuncts)
             return Pulled(filtered(stay, below.tree), (*below.conjuncts, *up), below.values)
         case Project(items):
             return _project(items, inputs[0], outer, columns)
@@ -53,14 +55,14 @@ def pull_up(root: Tree, outer: ColumnSet, columns: Columns) -> Pulled | None:
             left, right = (pull_up(each, outer, columns) for each in inputs)
             if left is None or right is None or left.values or right.values or any(s.volatile for s in predicate):
                 return None
-            up, stay = _apart(predicate, outer)
-            tree = Tree(Join(JoinKind.INNER, stay), (left.tree, right.tree))
-            return Pulled(tree, (*left.conjuncts, *right.conjuncts, *up), {})
+            taken = (*left.conjuncts, *right.conjuncts)
+            up, stay = _apart(predicate, outer, taken)
+            return Pulled(Tree(Join(JoinKind.INNER, stay), (left.tree, right.tree)), (*taken, *up), {})
         case Join(kind=JoinKind.LEFT | JoinKind.SEMI | JoinKind.ANTI) | MarkJoin() | SingleJoin() | Apply():
             if inputs[1].outer & outer or root.op.outer_columns() & outer:
                 return None
             left = pull_up(inputs[0], outer, columns)
-            if left is None or left.values:
+            if left is None or left.values or (left.conjuncts and _raises(root.op, inputs[1])):
                 return None
             return Pulled(Tree(root.op, (left.tree, inputs[1])), left.conjuncts, {})
         case Limit(_, 0, None):
@@ -73,13 +75,23 @@ def pull_up(root: Tree, outer: ColumnSet, columns: Columns) -> Pulled | None:
     return None
 
 
-def _apart(conjuncts: Sequence[Scalar], outer: ColumnSet) -> tuple[list[Scalar], Predicate]:
-    """The conjuncts that read from outside, and the others."""
-    return [s for s in conjuncts if s.outer & outer], conjunction(s for s in conjuncts if not s.outer & outer)
+def _apart(conjuncts: Sequence[Scalar], outer: ColumnSet, taken: Sequence[Scalar]) -> tuple[list[Scalar], Predicate]:
+    """The conjuncts that go up, and the others: those that read from outside, and, if any do or are `taken` up from below, those
+    that may raise, else they would be asked of rows that were no rows of the subquery."""
+    reading = [s for s in conjuncts if s.outer & outer]
+    up = [s for s in conjuncts if s.raises or s.outer & outer] if reading or taken else []
+    return up, conjunction(s for s in conjuncts if s not in up)
+
+
+def _raises(op: IndependentJoin | Apply, right: Tree) -> bool:
+    """Whether a join or Apply may raise for one of its left rows."""
+    second = op.kind is JoinKind.SINGLE and not right.props.at_most_one_row
+    return second or any(s.raises for s in op.scalars()) or (isinstance(op, Apply) and may_raise(right))
 
 
 def _project(items: tuple[ProjectItem, ...], node: Tree, outer: ColumnSet, columns: Columns) -> Pulled | None:
-    """Items that read from outside become values; what conjuncts and values read is passed through."""
+    """Items that read from outside become values, and those that may raise where conjuncts go up; what conjuncts and values read
+    is passed through."""
     below = pull_up(node, outer, columns)
     if below is None:
         return None
@@ -88,7 +100,7 @@ def _project(items: tuple[ProjectItem, ...], node: Tree, outer: ColumnSet, colum
     needed = 0
     for item in items:
         value = substitute(item.value, below.values)
-        if value.outer & outer:
+        if value.outer & outer or (value.raises and below.conjuncts):
             if value.volatile:
                 return None
             values[item.id] = value

@@ -4,6 +4,7 @@ A value is written into the text as a literal with its type, wherever the parame
 and what is said of an error shows the text with them. Quoted texts and comments are left alone; `replace_strings` changes those.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import date, datetime
 from decimal import Decimal
@@ -16,6 +17,9 @@ from sqlglot.tokens import TokenType
 
 from optimizer.errors import SqlError
 from optimizer.sql.parse import tokens_of
+
+_NAMED = re.compile(r"(?<![\w$])\$(?=\w)(?!\w*\$)")  # the $ of $name, where sqlglot takes $a,$b for the start of a text in $a,$
+_NAME = "\0"  # stands for it: the first character of a word
 
 
 def with_values(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> str:
@@ -50,19 +54,17 @@ def with_values(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> str:
 def _parameters(sql: str) -> list[tuple[int, int, str]]:
     """Where each parameter begins and ends in the text, and its name, empty for `?`."""
     try:
-        tokens = DuckDB().tokenize(sql)
+        tokens = DuckDB().tokenize(_NAMED.sub(_NAME, sql))
     except TokenError:
         return []  # the parser says what is wrong with it
     found = []
-    for i, token in enumerate(tokens):
+    for token in tokens:
         if token.token_type is TokenType.PLACEHOLDER:
             found.append((token.start, token.end + 1, ""))
         elif token.token_type is TokenType.QDCOLON:  # ?::type
             found.append((token.start, token.start + 1, ""))
-        elif token.token_type is TokenType.PARAMETER and token.text == "$" and i + 1 < len(tokens):
-            name = tokens[i + 1]
-            if name.start == token.end + 1:
-                found.append((token.start, name.end + 1, name.text))
+        elif token.token_type is TokenType.VAR and token.text.startswith(_NAME):
+            found.append((token.start, token.end + 1, token.text[1:]))
     return found
 
 

@@ -30,6 +30,17 @@ QUERIES = {
     " and x < (select max(y) from c where c.y <> a.x + 9223372036854775804)",
     "a set operation": "select x from a where x < 3"
     " and exists (select y from c except select y from b where b.y < a.x + 9223372036854775805 and b.x = 1)",
+    "an ANY over nothing": "select k, v from g where cast(k as int) < any (select y from c where y > 99)",
+    "a mark over nothing": "select k, v, cast(k as int) > all (select y from c where y > 99) from g",
+}
+CORRELATED = {
+    "exists": "select x from a where exists (select 1 from b where b.x = a.x and cast(b.s as int) > 5)",
+    "not exists": "select x from a where not exists (select 1 from b where cast(b.s as int) > 5 and b.x = a.x)",
+    "not in": "select x, x not in (select x from b where cast(s as int) > 5 and b.x = a.x) from a",
+    "a join inside": "select x from a where exists (select 1 from b join c on cast(b.s as int) + c.y > 15 where b.x = a.x)",
+    "an outer join inside": "select x, (select min(c.y) from b left join c on cast(b.s as int) < c.y where b.x = a.x) from a",
+    "an item": "select x, i from a left join lateral (select cast(s as int) i from b where b.x = a.x) on i = 5",
+    "a subquery inside": "select x from a where exists (select 1 from b where b.x = a.x and (select cast(b.s as int)) > 0)",
 }
 
 
@@ -46,4 +57,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_nothing_raises(query: str, disable: tuple[str, ...], folder: Path) -> None:
     expected = duckdb_over(open_dataset(folder)).execute(QUERIES[query]).to_arrow_table()
     actual = Session(folder, {"disable": disable}).sql(QUERIES[query]).table
+    assert_same_bag(rows_of(expected), rows_of(actual))
+
+
+@pytest.mark.parametrize("method", ["none", "quick", "value_generator", "general", "cost"])
+@pytest.mark.parametrize("query", CORRELATED)
+def test_nothing_raises_of_rows_that_no_outer_row_asks_for(query: str, method: str, folder: Path) -> None:
+    catalog = open_dataset(folder)
+    expected = duckdb_over(catalog).execute(CORRELATED[query].replace("cast(", "try_cast(")).to_arrow_table()
+    actual = Session(catalog, {"decorrelate": method}).sql(CORRELATED[query]).table
     assert_same_bag(rows_of(expected), rows_of(actual))

@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from executor.session import Session
-from executor.spark.engine import SparkEngine, _spark_hash, _spread
+from executor.spark.engine import SparkEngine
 from optimizer.catalog.table import Catalog
 from optimizer.cost.spark import SparkCost
 from optimizer.errors import ExecutionError
@@ -30,12 +30,6 @@ TWICE = """with t as (select o_custkey k, sum(o_totalprice) s from orders group 
 ALIKE = """select n_name, count(*) n, max(c_acctbal) from customer join nation on c_nationkey = n_nationkey
            where exists (select 1 from orders where o_custkey = c_custkey) group by n_name"""
 NAMES = {TWICE: "twice", ALIKE: "alike", "select 1 + 1": "no table"}
-
-
-def test_the_hash_is_sparks_own(spark: SparkSession) -> None:
-    found = spark.range(-50, 50, 1, 1).selectExpr("cast(id as int) id", "hash(cast(id as int)) found").collect()
-    assert [_spark_hash(row.id) for row in found] == [row.found for row in found]
-    assert [_spark_hash(number) % 7 for number in _spread(7)] == list(range(7))
 
 
 @pytest.mark.few(2)

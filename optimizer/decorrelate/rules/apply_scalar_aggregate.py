@@ -7,11 +7,13 @@
 Kinds   all: the subquery has exactly one row for each row of L
 NULLs   a row of L without a match makes a group whose only row is padded with NULLs: a column that is TRUE in E tells it, and
         every aggregate leaves it out, so count is 0 and the others are NULL
-Guards  L has a key, else equal rows of L would become one group; nothing is volatile
+Guards  L has a key, else equal rows of L would become one group, and no column of which a group would put out another form (0.0
+        for -0.0); nothing is volatile
 """
 
 from optimizer.algebra.building import tree_of
 from optimizer.algebra.columns import Columns, column_ids
+from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, AggregateItem
 from optimizer.algebra.logical_joins import Apply, Join
@@ -40,6 +42,8 @@ def grouped_by_left(op: Apply, left: Tree, right: Tree, columns: Columns) -> Tre
     free = right.outer & left.columns
     found = one_row(right)
     if not free or found is None or not left.props.keys or left.volatile or right.volatile:
+        return None
+    if not all(has_one_form(columns[id].type) for id in column_ids(left.columns)):
         return None
     pulled = pull_up(tree_of(found.aggregate.inputs[0]), free, columns)
     if pulled is None or pulled.values:

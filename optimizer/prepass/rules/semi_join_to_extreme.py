@@ -9,7 +9,7 @@ NULLs   max passes over NULL: l < r is TRUE for some r exactly where l < m. It i
         if all are, or if l is one and B has rows: the second form has no row where B has none, and u where there are NULLs
 Rows    rows of A come once or not at all in both; the cost is that of |A| + |B| comparisons instead of |A| × |B|
 Guards  one conjunct reads B and compares it with what A has; nothing is volatile, r does not fail (it is computed for all rows
-        of B, also where A has none); B may have two rows
+        of B, also where A has none), nor l where B is empty: where it may, the second form is taken; B may have two rows
 Source  Dayal, Of Nests and Trees (VLDB 1987), quantifiers as aggregates
 """
 
@@ -42,7 +42,7 @@ def semi_join_to_extreme(bound: Tree, context: RuleContext) -> Tree | None:
                 return None
             function, mine, theirs = compared
             calls = [AggregateCall(_EXTREMES[function], (theirs,), False, None, theirs.type)]
-            unknown = bool(not_false) or kind is JoinKind.MARK
+            unknown = bool(not_false) or kind is JoinKind.MARK or mine.raises
             if unknown:
                 calls += [AggregateCall("count", args, False, None, INT64) for args in ((), (theirs,))]
             items = [AggregateItem(context.columns.new(c.function, c.type, c.function != "count").id, c) for c in calls]

@@ -1,0 +1,31 @@
+"""0.0 and -0.0 are equal, so one stands for both in a group; where a query tells them apart, nothing may have grouped them before."""
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from planscope import Session
+from tests.reference.compare import assert_same_bag, rows_of
+
+TABLES = {
+    "g": pa.table({"f": [-0.0] * 50 + [0.0] * 50 + [1.0] * 50, "h": [1] * 150}),
+    "x": pa.table({"f": [0.0] + [5.0 + i for i in range(600)], "k": [1] * 601}),
+    "y": pa.table({"h": list(range(600))}),
+    "a": pa.table({"k": [1, 2, 3], "f": [0.0, -0.0, 2.5]}),
+    "c": pa.table({"v": [5, None, 7, 8]}),
+}
+QUERIES = [
+    "select count(*) from x, y where exists (select 1 from g where g.f = x.f and g.h = y.h and 1 / g.f < -x.k)",
+    "select k, 1 / f, (select count(*) from c where c.v > l.k + 4) from (select k, min(f) f from a group by k) l",
+]
+
+
+@pytest.mark.parametrize("method", ["none", "quick", "value_generator", "general", "cost"])
+@pytest.mark.parametrize("sql", QUERIES)
+def test_two_zeros(sql: str, method: str) -> None:
+    with duckdb.connect() as connection:
+        for name, table in TABLES.items():
+            connection.register(name, table)
+        expected = connection.execute(sql).to_arrow_table()
+    actual = Session(TABLES, {"decorrelate": method}).sql(sql).table
+    assert_same_bag(rows_of(expected), rows_of(actual))
