@@ -138,6 +138,12 @@ class Result:
     def trace(self) -> SearchTrace:
         return self.explanation.trace
 
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.table.__arrow_c_stream__(requested_schema)
+
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame. Raises ExecutionError where pandas is not installed."""
         _check_installed("pandas")

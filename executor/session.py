@@ -14,7 +14,7 @@ session.explain("...")   the plan without running it
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -62,14 +62,14 @@ class Session:
 
     def __init__(
         self, data: str | os.PathLike[str] | Catalog | Mapping[str, Any], settings: Settings | dict[str, Any] | None = None,
-        program: Program = PROGRAM, plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+        program: Program | None = None, plugins: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
         timeout: float | None = None, memory_limit: int | str | None = None, preset: str | None = None, engine: Engine = ARROW,
     ) -> None:  # fmt: skip
-        if not hasattr(engine, "cost_model"):
+        if isinstance(engine, type) or not all(hasattr(engine, name) for name in ("cost_model", "shown", "execute")):
             raise SettingsError(f"engine is an object, SparkEngine() for example, not {engine!r:.60}")
         self.limits, self.engine = limits(timeout, memory_limit), engine
         self.settings = _settings(settings, plugins, preset, cost_model=engine.cost_model)
-        self.program = program
+        self.program = PROGRAM if program is None else program
         self._register = Lock()
         self._made_of = data if isinstance(data, str | os.PathLike) else None
         if isinstance(data, Mapping):
@@ -96,12 +96,13 @@ class Session:
             self.catalog = with_tables(self.catalog, [table])
             self.optimizer = self._optimizer(self.settings)
 
-    def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
+    def optimize(self, sql: str, trace: Trace | None = None, values: Values = ()) -> OptimizedQuery:
         """Plan `sql`, with every intermediate tree. Raises SqlError, Unsupported, NoPlan.
 
-        Here and below `sql` is text, or the name of a built-in query such as `tpch/q05`.
+        Here and below `sql` is text, or the name of a built-in query such as `tpch/q05`; `values` are those of its parameters, a
+        sequence for ?, a mapping for $name.
         """
-        text = named_sql(sql)
+        text = named_sql(_with_values(sql, values))
         settings = for_query(self.settings, query_name(sql))
         optimizer = self.optimizer if settings is self.settings else self._optimizer(settings)
         return optimizer.optimize(text, trace)
@@ -123,21 +124,20 @@ class Session:
 
         return row_counter(self.catalog)
 
-    def explain(self, sql: str, analyze: bool = False) -> Explanation:
+    def explain(self, sql: str, analyze: bool = False, values: Values = ()) -> Explanation:
         """Plan `sql` without running it; with `analyze`, run it too and count rows and time of each operator."""
         _check_analyze(analyze)
         if analyze:
             self.check_rows()
         now = copy(self)  # with the tables that it has now, whatever is registered later
-        query = now.optimize(sql)
+        query = now.optimize(sql, None, values)
         return Explanation(now, query, self._measure(query) if analyze else None)
 
     def sql(self, sql: str, analyze: bool = False, values: Values = ()) -> Result:
-        """Plan and run `sql`. `analyze`: also count rows and time of each operator. `values`: of its parameters, a sequence for
-        ?, a mapping for $name. Raises also ExecutionError."""
+        """Plan and run `sql`. `analyze`: also count rows and time of each operator. Raises also ExecutionError."""
         _check_analyze(analyze)
         now = copy(self)
-        return now._result(now.optimize(_with_values(sql, values)), analyze)
+        return now._result(now.optimize(sql, None, values), analyze)
 
     def prepare(self, sql: str) -> Prepared:
         """`sql` with parameters, to be run often. Raises SqlError for a built-in query that there is not."""
@@ -149,35 +149,35 @@ class Session:
         table = reader(query, counters, self.limits, engine=self.engine).read_all()
         return Result(table, Explanation(self, query, None if counters is None else actuals(counters)))
 
-    def what_if(self, sql: str) -> WhatIf:
+    def what_if(self, sql: str, values: Values = ()) -> WhatIf:
         """The plans of `sql` under other row counts and costs; its memo is explored once, here."""
         from executor.what_if import WhatIf
 
         settings = self.settings.replace(driver="top_down", exploration="all")
-        return WhatIf(Session(self.catalog, settings, self.program).optimize(sql))
+        return WhatIf(Session(self.catalog, settings, self.program).optimize(sql, None, values))
 
-    def why(self, sql: str, changes: bool = True, **asked: Any) -> Why:
-        """Something that answers one question about `sql`: `session.why(sql).join_order("((c o) l)")`, or rule, operator, mexpr
-        or plan. The query is planned for it, so that every step can be looked at. `changes`: look for a row count that would
-        turn the plan, which takes the longest. Raises SettingsError for a question that is `asked` here."""
+    def why(self, sql: str, changes: bool = True, values: Values = (), **asked: Any) -> Why:
+        """Something that answers questions about `sql`: `session.why(sql).join_order("((c o) l)")`, or rule, operator, mexpr or
+        plan. The query is planned for each, so that every step can be looked at. `changes`: look for a row count that would turn
+        the plan, which takes the longest. Raises SettingsError for a question that is `asked` here."""
         for name, value in asked.items():
             raise SettingsError(f"why takes sql and changes, not {name}: write session.why(sql).{name}({value!r:.60})")
         from optimizer.explanation.why import Why
 
+        sql = _with_values(sql, values)
         region = "tasks" if self.settings.region == "auto" else self.settings.region
-        trace = Trace()
 
         def again(order: str) -> OptimizedQuery:
             return Session(self.catalog, self.settings.replace(region=region, join_order=order), self.program).optimize(sql)
 
         session = Session(self.catalog, self.settings.replace(region=region), self.program)
         rewrites = [rule.name for rule in session.optimizer.rewrites]
-        return Why(session.optimize(sql, trace), trace, again, changes, rewrites)
+        return Why(lambda trace: session.optimize(sql, trace), again, changes, rewrites)
 
     def batches(self, sql: str, values: Values = ()) -> pa.RecordBatchReader:
         """The rows of `sql` as a stream: it runs as it is read, and stops when it is dropped. Reading raises ExecutionError."""
         self.check_rows()
-        return reader(self.optimize(_with_values(sql, values)), None, self.limits, engine=self.engine)
+        return reader(self.optimize(sql, None, values), None, self.limits, engine=self.engine)
 
     def check_rows(self) -> None:
         """Raises CatalogError when the dataset has statistics only, so that nothing can be run on it."""
@@ -233,6 +233,10 @@ class Prepared:
             self._plans[key] = session.optimize(key[1])
         return session._result(self._plans[key])
 
+    def explain(self, values: Values = (), analyze: bool = False) -> Explanation:
+        """Raises as `Session.explain` does."""
+        return self._session.explain(self.text, analyze, values)
+
 
 def _check_analyze(analyze: object) -> None:
     if not isinstance(analyze, bool):
@@ -250,7 +254,7 @@ def _settings(
     preset: str | None, **defaults: Any,
 ) -> Settings:  # fmt: skip
     plugins = (plugins,) if isinstance(plugins, str | os.PathLike) else plugins
-    if not isinstance(plugins, Iterable) or not all(isinstance(file, str | os.PathLike) for file in plugins):
+    if not isinstance(plugins, Collection) or not all(isinstance(file, str | os.PathLike) for file in plugins):
         raise SettingsError(f"plugins are files, not {plugins!r:.60}")
     if isinstance(settings, Settings) and preset is not None:
         raise SettingsError("a Settings object has a value for all settings of the preset: give those of your own as a mapping")

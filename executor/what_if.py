@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from executor.pictures import PlanDiagram
@@ -33,14 +33,16 @@ class WhatIf:
         return Changed(self.query, found.plan, self._memo.cost_of(self.query.plan, rows, factors))
 
     def diagram(
-        self, axes: Sequence[tuple[frozenset[str], float | None, float | None]], factors: Mapping[str, float] | None = None,
+        self, axes: Sequence[tuple[Set[str], float | None, float | None]], factors: Mapping[str, float] | None = None,
         points: int = 60,
     ) -> PlanDiagram:  # fmt: skip
         """The plan diagram over the rows of one set of relations or two, each with the least and the greatest value (None: by
         the estimate). Raises SettingsError."""
-        if not 1 <= len(axes) <= 2 or any(isinstance(each, str) or len(each) != 3 for each in axes):
+        triples = isinstance(axes, Sequence) and all(isinstance(each, tuple | list) and len(each) == 3 for each in axes)
+        if not triples or not 1 <= len(axes) <= 2:
             raise SettingsError('a plan diagram has one axis or two: diagram([({"orders"}, None, None)])')
-        found = PlanDiagram(*diagram(self._memo, [axis(self._memo, *each, points) for each in axes], factors))
+        read = [axis(self._memo, *each, points) for each in axes]
+        found = PlanDiagram(*diagram(self._memo, read, factors))
         found.title = " ".join(self.query.sql.split())
         return found
 

@@ -13,7 +13,7 @@ from optimizer.algebra.columns import Columns, column_ids
 from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.printing import described, number
-from optimizer.errors import many
+from optimizer.errors import SettingsError, many
 from optimizer.plugin_code import plugins_named
 
 
@@ -69,6 +69,8 @@ def plan_table(plan: PlanNode, columns: Columns, actual: Actuals | None = None, 
     that came in, the milliseconds spent in the operator itself, in percent of all operators' too, and the megabytes of rows it
     held at its peak; a narrow table leaves some of them out. A scan says how many rows runtime filters removed.
     """
+    if not isinstance(width, int):
+        raise SettingsError(f"a width is a number of characters, not {width!r:.60}")
     heads = ["rows", "cost"] if actual is None else ["rows", "actual", "q-error", "cost", "in", "ms", "%", "MB"]
     total = _total_ms(actual)
     body: list[tuple[list[str], list[str]]] = []

@@ -130,9 +130,9 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return by_lower[near[0]] if near else None
 
 
-def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+def did_you_mean(name: object, known: Iterable[str], otherwise: str) -> str:
     """A hint beside a name that is unknown: the nearest of the known ones, or what to say where none is near."""
-    near = nearest(name, known)
+    near = nearest(str(name), known)
     return f'did you mean "{near}"?' if near else otherwise
 
 

@@ -98,10 +98,14 @@ class Optimizer:
 
     @plugins_named()
     def __init__(
-        self, catalog: Catalog, settings: Settings = DEFAULTS, transformations: Sequence[TransformationRule] = TRANSFORMATIONS,
-        implementations: Sequence[ImplementationRule] = IMPLEMENTATIONS, program: Program = PROGRAM,
+        self, catalog: Catalog, settings: Settings = DEFAULTS, transformations: Sequence[TransformationRule] | None = None,
+        implementations: Sequence[ImplementationRule] | None = None, program: Program | None = None,
         estimator: EstimatorFactory | None = None, cost: CostModel | None = None,
     ) -> None:  # fmt: skip
+        """What is None is planscope's own."""
+        transformations = TRANSFORMATIONS if transformations is None else transformations
+        implementations = IMPLEMENTATIONS if implementations is None else implementations
+        program = PROGRAM if program is None else program
         if not isinstance(catalog, Catalog) or not isinstance(settings, Settings):
             raise SettingsError("Optimizer takes a Catalog and Settings: Session takes names and mappings, and has an optimizer")
         settings.check_together()
@@ -112,6 +116,8 @@ class Optimizer:
                 check_object(one)
                 if not isinstance(one, kind):
                     raise SettingsError(f"Optimizer takes {kind.__name__}s, and {one!r:.60} is none")
+        if not isinstance(program, Sequence) or isinstance(program, str):
+            raise SettingsError(f"a program is a sequence of rules and batches, not {program!r:.60}")
         if estimator is not None and not callable(estimator):
             raise SettingsError(f"estimator is a class of an Estimator, or what makes one, not {estimator!r:.60}")
         if cost is not None:
@@ -138,6 +144,8 @@ class Optimizer:
     def optimize(self, sql: str, trace: Trace | None = None) -> OptimizedQuery:
         """Plan one query. Raises SqlError, Unsupported, NoPlan."""
         if trace is not None:
+            if not isinstance(trace, Trace):
+                raise SettingsError(f"trace is a Trace(), to be filled, not {trace!r:.60}")
             trace.header(sql, self.settings.as_dict(), self.catalog.digest)
         ms: dict[str, float] = {}
         start = perf_counter_ns()

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from functools import cache
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -221,9 +222,11 @@ class Settings:
         return object.__new__(cls)
 
     @classmethod
-    def from_mapping(cls, values: dict[str, Any]) -> Settings:
+    def from_mapping(cls, values: Mapping[str, Any]) -> Settings:
         """Settings from name to value. Raises SettingsError, also for names that are none and for two that exclude each other."""
-        settings = cls(**values)
+        if not isinstance(values, Mapping):
+            raise SettingsError(f"settings map names to values, {{'pruning': 'none'}} for example, not {values!r:.60}")
+        settings = cls(**{str(name): value for name, value in values.items()})
         settings.check_together()
         return settings
 
@@ -302,7 +305,7 @@ def _read(name: str, value: Any, own_names: bool = False) -> Any:
     if isinstance(default, float):
         try:
             share = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise SettingsError(f'setting {name} is a number, not "{value}"') from None
         if name == "q_error" and not share >= 1:
             raise SettingsError(f"setting q_error cannot be {value}: it is a factor from 1 up")
@@ -310,9 +313,13 @@ def _read(name: str, value: Any, own_names: bool = False) -> Any:
             raise SettingsError(f"setting {name} cannot be {value}: it is a number from 0 up")
         return share
     if isinstance(default, str):
+        if not isinstance(value, str | PathLike):
+            raise SettingsError(f"setting {name} is a text, not {value!r:.60}")
         return str(value)
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
+    if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping):
+        raise SettingsError(f"setting {name} is a list, not {value!r:.60}")
     return tuple(str(part) for part in value)
 
 

@@ -31,7 +31,7 @@ from optimizer.algebra.columns import Columns
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.traits import Collation
 from optimizer.cost.spark import SparkCost
-from optimizer.errors import ExecutionError, PlanscopeError
+from optimizer.errors import ExecutionError, PlanscopeError, SettingsError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -69,6 +69,11 @@ class SparkEngine:
         what: str = "planscope", say: Callable[[str], None] | None = None,
         failures: Callable[[], AbstractContextManager[None]] = _failures,
     ) -> None:  # fmt: skip
+        if spark is not None and not callable(spark) and not hasattr(spark, "createDataFrame"):
+            raise SettingsError(f"SparkEngine takes a SparkSession, or what gives one, not {spark!r:.60}")
+        for called, number in (("nodes", nodes), ("tasks", 1 if tasks is None else tasks)):
+            if not isinstance(number, int) or number < 1:
+                raise SettingsError(f"{called} of a SparkEngine is a whole number from 1 up, not {number!r:.60}")
         self._spark, self.nodes, self.tasks = spark, nodes, tasks
         self._what, self._say, self._failures = what, say or (lambda _: None), failures
 

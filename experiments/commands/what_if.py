@@ -91,13 +91,7 @@ def _rows(text: str) -> tuple[frozenset[str], float]:
 
 
 def _factor(text: str) -> tuple[str, float]:
-    from optimizer.algebra.physical import OPERATORS
-    from optimizer.errors import did_you_mean
-
     name, _, value = text.partition("=")
-    names = sorted(op.name for op in OPERATORS)
-    if name not in names:
-        raise click.UsageError(f'there is no operator "{name}"; {did_you_mean(name, names, "there are " + ", ".join(names))}')
     return name, _number(value, text, 0.0)
 
 

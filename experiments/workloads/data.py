@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import os
 import re
 import shlex
 from collections.abc import Callable
@@ -42,7 +43,7 @@ class _NoData(Catalog):
         )
 
 
-def open_data(spec: str | None, progress: Progress | None = None) -> Catalog:
+def open_data(spec: str | os.PathLike[str] | None, progress: Progress | None = None) -> Catalog:
     """The catalog of dataset `spec`: a folder, or a built-in name such as `tpch:0.1` (a folder `job` is `./job`);
     None has no tables.
 
@@ -51,6 +52,7 @@ def open_data(spec: str | None, progress: Progress | None = None) -> Catalog:
     """
     if spec is None:
         return _NoData("no data", ())
+    spec = os.fspath(spec)
     tell_beside(spec, progress)
     if spec in _STATISTICS_ONLY:
         return _STATISTICS_ONLY[spec]()

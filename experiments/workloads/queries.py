@@ -48,6 +48,7 @@ def resolve_sql(text: str) -> str:
 
     Raises SqlError: no such file or query (with similar names), not UTF-8, nothing in it.
     """
+    _check_text(text)
     if text == "-":
         sql = _decode(sys.stdin.buffer.read(), "standard input")
     elif text.startswith("@"):
@@ -87,6 +88,8 @@ def named_sql(text: str) -> str:
 
     Raises SqlError for a name like that of a built-in query that there is not, and for what is no text."""
     _check_text(text)
+    if re.fullmatch(r"@\S+|[^\s'\"/]+\.sql", text):
+        raise SqlError(f"{text} is the name of a file", hint=f'give its text: Path("{text.lstrip("@")}").read_text()')
     return resolve_sql(text) if is_graph_name(text) or _QUERY_NAME.fullmatch(text) else text
 
 
@@ -101,7 +104,8 @@ def default_data(text: str) -> str | None:
 
 def _check_text(text: object) -> None:
     if not isinstance(text, str):
-        raise SqlError(f"SQL is a text, not {type(text).__name__}")
+        hint = "give its text: path.read_text()" if isinstance(text, os.PathLike) else None
+        raise SqlError(f"SQL is a text, not {type(text).__name__}", hint=hint)
 
 
 def _built_in(name: str) -> str:

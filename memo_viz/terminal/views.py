@@ -93,13 +93,15 @@ class Views:
         return self.cut(lines or ["  no task runs, and none waits"])
 
     def memo(self, word: str) -> list[str]:
-        """A line for each group and each set of relations; `word`: of those whose name or operators have it in them."""
+        """A line for each group and each set of relations; `word`: of those whose name or operators have it in them, or that have
+        the expression or goal of that name."""
         rows = []
         for group in sorted(self.state.groups.values(), key=lambda g: g.event or 0):
             mexprs = [self.state.mexprs[id] for id in group.logical + group.physical]
             name = self.names.group(group.id)
             number = f"G{group.id}" if group.id >= 0 else f"g{set_id(group.id)}"
-            if group.merged_into is None and (word == number or word in name or any(word in mexpr.op for mexpr in mexprs)):
+            called = {number, *(f"m{mexpr.id}" for mexpr in mexprs), *(f"g{goal}" for goal in group.goals)}
+            if group.merged_into is None and (word in called or word in name or any(word in mexpr.op for mexpr in mexprs)):
                 goals = [self.state.goals[id] for id in group.goals]
                 best = min((goal.best.cost for goal in goals if goal.best is not None), default=None)
                 known = f"{len(group.logical)}+{len(group.physical)}"

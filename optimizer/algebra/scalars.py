@@ -429,6 +429,11 @@ def call_may_fail(function: str, args: tuple[Scalar, ...], type: DataType) -> bo
         return args[0].value in ("decade", "century", "millennium")  # which may begin before year 1
     if not SCALAR_FUNCTIONS[function].raises:
         return False
+    if function in ("//", "%"):  # the least integer by -1
+        return pa.types.is_signed_integer(type) and not (isinstance(args[1], Literal) and args[1].value != -1)
+    if function == "round":  # of whole numbers, to tens or more
+        whole = pa.types.is_integer(type) or (pa.types.is_decimal(type) and type.scale == 0)
+        return whole and len(args) == 2 and not (isinstance(args[1], Literal) and (args[1].value or 0) >= 0)
     if function.startswith("regexp_") and isinstance(args[1], Literal):
         return False  # the binder has tried a constant pattern and constant options
     if function in ("+", "-", "*", "neg", "abs"):

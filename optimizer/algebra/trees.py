@@ -42,6 +42,9 @@ class Tree:
         self._outer: ColumnSet | None = None
         self._volatile: bool | None = None
 
+    def __repr__(self) -> str:
+        return f"<{_shown(self)}{' over ' if self.inputs else ''}{', '.join(map(_shown, self.inputs))}>"
+
     def _without(self, name: str) -> Iterable[Tree]:
         """The tree and those below it that do not know this of themselves yet, inputs first."""
         for below in self.inputs:
@@ -153,8 +156,16 @@ class Leaf:
         self.gid, self.props, self.outer, self.volatile, self.relations = gid, props, outer, volatile, relations
         self.columns: ColumnSet = props.columns
 
+    def __repr__(self) -> str:
+        return f"<{_shown(self)}>"
+
 
 Node: TypeAlias = Tree | Leaf
+
+
+def _shown(node: Node) -> str:
+    """One operator, or a group."""
+    return f"G{node.gid}" if isinstance(node, Leaf) else f"{node.op.name} {node.op.describe('#{}'.format)}".rstrip()
 
 
 def relation_of(columns: ColumnSet) -> ColumnSet:

@@ -205,7 +205,10 @@ def cast_may_fail(source: DataType, target: DataType) -> bool:
         largest = 1 << source.bit_width - t.is_signed_integer(source)
         return bool(len(str(largest)) > target.precision - target.scale)
     if t.is_decimal(source) and t.is_decimal(target):
-        return bool(source.precision - source.scale > target.precision - target.scale)
+        whole, room = source.precision - source.scale, target.precision - target.scale
+        return bool(whole > room or (whole == room and source.scale > target.scale))  # 9.99 rounded has a digit more
+    if t.is_boolean(source) and t.is_decimal(target):
+        return bool(target.precision == target.scale)
     widens = t.is_float32(source) and t.is_float64(target)
     moments = (t.is_date32(source) and t.is_timestamp(target)) or (t.is_timestamp(source) and t.is_date32(target))
     return not (widens or moments or t.is_boolean(source))

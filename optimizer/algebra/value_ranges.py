@@ -50,7 +50,7 @@ class Range(NamedTuple):
 Columns = Callable[[ColumnId], Range | None]
 
 ROWS = Range(0, 1 << 48)  # no table, and no group of it, has more rows
-OVERFLOWING = frozenset(("+", "-", "*", "neg", "abs", "date_add", "date_add_days", "interval_times"))
+OVERFLOWING = frozenset(("+", "-", "*", "//", "%", "neg", "abs", "date_add", "date_add_days", "interval_times"))
 _MONOTONE = frozenset({"+", "-", "*", "neg", "abs", "floor", "ceil"})
 _MONOTONE |= {"date_add", "date_add_days", "date_diff_days", "interval_times"}
 _TEXT_LENGTHS = frozenset({"length", "strlen", "bit_length", "strpos", "ascii", "unicode", "levenshtein"})

@@ -150,13 +150,16 @@ def _header(path: Path) -> list[str]:
         raise CatalogError(f"{path} is not UTF-8 text; convert it to UTF-8") from error
     except OSError as error:
         raise CatalogError(f"cannot read {path}: {error.strerror}") from error
+    except csv.Error as error:
+        raise CatalogError(f"{path}, line 1: {error}") from error
     if not names:
         raise CatalogError(f"{path} is empty: a CSV file starts with a line of column names")
     if len(names) == 1 and lines.line_num > names[0].count("\n") + 1:  # where it would be a NULL among the rows
         raise CatalogError(f"{path} begins with an empty line, before its line of column names\ntake that line out")
     for name in names:
         if not name:
-            raise CatalogError(f"{path}, line 1: a column has no name")
+            index = "\npandas writes its index without one: df.to_csv(..., index=False)" if name is names[0] else ""
+            raise CatalogError(f"{path}, line 1: a column has no name{index}")
         if names.count(name) > 1:
             raise CatalogError(f'{path}, line 1: column "{name}" is there twice')
     if len(names) == 1 and not quoted:

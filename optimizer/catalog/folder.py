@@ -39,7 +39,11 @@ def find_tables(folder: Path) -> list[TableFiles]:
     Raises CatalogError: no such folder (with similar names), not a folder, unreadable, still being made, no table in it.
     Errors of one table: two files or folders, parts in two formats, compressed or below part folders, what is no file.
     """
-    if not folder.exists():
+    try:
+        there = folder.exists()
+    except OSError as error:  # its name is too long
+        raise CatalogError(f"there is no folder {folder!s:.60}: {error.strerror}") from None
+    if not there:
         raise CatalogError(f"there is no folder {folder}{_near_names(folder)}")
     if not folder.is_dir():
         raise CatalogError(f"{folder} is a file; a dataset is a folder with one file or folder per table: try {folder.parent}")

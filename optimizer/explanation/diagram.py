@@ -5,8 +5,9 @@ Source: Reddy and Haritsa, Analyzing plan diagrams of database query optimizers,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from math import prod
+from numbers import Real
 from typing import Any, NamedTuple
 
 from optimizer.algebra.physical import TableScan
@@ -79,9 +80,15 @@ class Diagram(NamedTuple):
         return "\n".join(lines)
 
 
-def axis(memo: Recosting, aliases: frozenset[str], low: float | None, high: float | None, points: int) -> Axis:
+def axis(memo: Recosting, names: Set[str], low: float | None, high: float | None, points: int) -> Axis:
     """A log scale; from 1 row, or a thousandth of the estimate, to the table, or a thousand times the estimate, where nothing
-    is said. Raises SettingsError for a set that the query does not join."""
+    is said. Raises SettingsError for a set that the query does not join, and for what is no range."""
+    for number in (low, high):
+        if not isinstance(number, Real | None):
+            raise SettingsError(f"an axis goes from one number of rows to another, not {number!r:.60}")
+    if not isinstance(points, int) or points < 2:
+        raise SettingsError(f"an axis has two points or more, not {points!r:.60}")
+    aliases = frozenset(names) if isinstance(names, Set) else names
     estimate = memo.rows(aliases)
     product = prod(max(1.0, memo.relations.get(name, 1.0)) for name in aliases)
     middle = max(1.0, estimate or 1.0)

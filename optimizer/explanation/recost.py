@@ -5,6 +5,7 @@ statistics of each group, from its first expression, inputs first; its bound; co
 it did the first time.
 """
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from numbers import Real
@@ -12,9 +13,10 @@ from typing import NamedTuple
 
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import Scan
+from optimizer.algebra.physical import OPERATORS
 from optimizer.algebra.plan import PlanNode
 from optimizer.cost.model import CostModel
-from optimizer.errors import NoPlan, SettingsError
+from optimizer.errors import NoPlan, SettingsError, did_you_mean
 from optimizer.explanation.changed import Rows, changed_cost, changed_estimator, inside, names_of, unheeded
 from optimizer.figures import Figures
 from optimizer.joins.inner import inner_region
@@ -34,7 +36,7 @@ def show_set(aliases: frozenset[str]) -> str:
 def check_sets(sets: Iterable[object]) -> None:
     """Raises SettingsError for what is no set of relations."""
     for each in sets:
-        if not isinstance(each, frozenset):
+        if not isinstance(each, frozenset) or not all(isinstance(alias, str) for alias in each):
             raise SettingsError(f'{each!r} is no set of relations: write frozenset({{"o", "l"}}), with aliases in lower case')
 
 
@@ -66,15 +68,18 @@ class Recosting:
     def under(self, rows: Rows | None = None, factors: Mapping[str, float] | None = None) -> Recosted:
         """The cheapest plan with these row counts, and with these factors on the cost of operators. Raises SettingsError where
         the estimator cannot be told rows, and for a figure that is no number from 0 up."""
-        for figures, most in ((rows or {}, CEILING), (factors or {}, INFINITY)):
+        for figures, most, to in ((rows or {}, CEILING, f"to {CEILING:g}"), (factors or {}, sys.float_info.max, "up")):
             if not isinstance(figures, Mapping):
                 raise SettingsError(f"rows by sets of relations and factors by operators are mappings, not {figures!r:.60}")
+            if figures is rows:
+                check_sets(figures)
+            elif unknown := [name for name in figures if name not in self.operators]:
+                hint = did_you_mean(unknown[0], self.operators, f"there are {', '.join(self.operators)}")
+                raise SettingsError(f'there is no operator "{unknown[0]}"; {hint}')
             for name, figure in figures.items():
-                if not isinstance(figure, Real) or not 0.0 <= float(figure) <= most or figure == INFINITY:
+                if not isinstance(figure, Real) or not 0.0 <= figure <= most:
                     called = name if isinstance(name, str) else show_set(name)
-                    raise SettingsError(
-                        f"{called} cannot be {figure!r}: a number from 0 {f'to {most:g}' if most < INFINITY else 'up'}"
-                    )
+                    raise SettingsError(f"{called} cannot be {figure!r:.60}: a number from 0 {to}")
         search = self._refigured(rows or {}, changed_cost(self.figures.cost, factors or {}))
         goal = search.optimize(search.memo.find(self._group), self._required)
         if goal.best_cost == INFINITY:
@@ -85,6 +90,12 @@ class Recosting:
                 f"its relations are {', '.join(sorted(self.relations)) or 'none: it reads no table'}"
             )
         return Recosted(extract(search, goal), search)
+
+    @cached_property
+    def operators(self) -> list[str]:
+        """The names of physical operators: planscope's, and those that plug-ins made here."""
+        made = {each.op.name for group in self._first.memo.groups for mexpr in group.logical for each in mexpr.physical}
+        return sorted(made.union(op.name for op in OPERATORS))
 
     @cached_property
     def relations(self) -> dict[str, float]:

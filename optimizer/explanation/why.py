@@ -42,31 +42,46 @@ MOST_EXPRESSIONS = 100  # of a rule's, that are looked at for the one that came 
 
 
 class Why:
-    """One question about a query that was planned under a trace. It uses the search up: ask each question of a fresh one.
+    """Questions about a query.
 
-    `again`: plans the query once more with a join order forced. `changes`: whether to look for a change of one row count.
-    `rewrites`: names of the rules before the search.
+    `planned`: plans it and fills the trace given; a question uses the search up, so each but the first plans anew. `again`: plans
+    it with a join order forced. `changes`: whether to look for a change of one row count. `rewrites`: names of the rules before
+    the search.
     """
 
     def __init__(
-        self, query: OptimizedQuery, trace: Trace, again: Callable[[str], OptimizedQuery], changes: bool = True,
+        self, planned: Callable[[Trace], OptimizedQuery], again: Callable[[str], OptimizedQuery], changes: bool = True,
         rewrites: Collection[str] = (),
     ) -> None:  # fmt: skip
-        if trace.dropped:
-            raise SettingsError(f"the trace lacks {trace.dropped:,} events: record it without a limit to ask why")
-        self._query, self.events, self._again, self._rewrites = query, trace.events, again, rewrites
-        settings = query.settings
-        self._changes = changes and settings.exploration == "all" and settings.driver == "top_down"
+        self._planned, self._again, self._asks, self._rewrites = planned, again, changes, rewrites
+        self._plan()
+        self._fresh = True
+
+    def __repr__(self) -> str:
+        return f"Why({self._query!r})"
+
+    def _plan(self) -> None:
+        trace = Trace()
+        query = self._query = self._planned(trace)
+        self.events, settings = trace.events, query.settings
+        self._changes = self._asks and settings.exploration == "all" and settings.driver == "top_down"
         self._search = query.engine
         self._search.trace = query.memo.trace = None  # looking is no part of the search
         self._judge = Judge(self._search, Ledger(trace.events))
         query.give_groups()
+
+    def _begin(self) -> None:
+        """A question begins with a search that no other has used."""
+        if not self._fresh:
+            self._plan()
+        self._fresh = False
 
     # -- questions ----------------------------------------------------------------------------------------------------------
 
     def join_order(self, text: str) -> Answer:
         """Raises SettingsError for a text that is no join order, or names what the query does not join."""
         order = read_join_order(text)
+        self._begin()
         asked = f"join order {show_join_order(order)}"
         try:
             forced = self._again(show_join_order(order))
@@ -84,6 +99,7 @@ class Why:
     def plan(self, value: Any, where: str = "the plan asked about") -> Answer:
         """`value`: an Asked, or what JSON read. Raises SettingsError for what is no plan."""
         asked = value if isinstance(value, Asked) else read_asked(value, where)
+        self._begin()
         found = self._found(asked)
         if found is not None:
             return self._exists(where, found)
@@ -104,7 +120,10 @@ class Why:
 
     def operator(self, name: str) -> Answer:
         """The cheapest plan that has a physical operator of that name. Raises SettingsError for a name that no rule makes."""
+        if not isinstance(name, str):
+            raise SettingsError(f"an operator is told by its name, hash_join for example, not {name!r:.60}")
         asked = f"operator {name}"
+        self._begin()
         if any(node.op.name == name for node in self._query.plan.walk()):
             return self._chosen(asked)
         refusals = self._refusals()
@@ -124,6 +143,7 @@ class Why:
     def rule(self, name: str) -> Answer:
         """Raises SettingsError for a name that is no rule of the search or of the stages before it."""
         asked = f"rule {name}"
+        self._begin()
         fired = [(stage.name, sum(1 for f in stage.rewritings if f.rule == name)) for stage in self._query.stages]
         before = [f"it fired {many(count, 'time')} in the stage {stage}, before the search" for stage, count in fired if count]
         refusals = self._refusals()
@@ -148,6 +168,7 @@ class Why:
 
     def mexpr(self, id: int) -> Answer:
         """Raises SettingsError for a number that no multi-expression has."""
+        self._begin()
         event = next((e for e in self.events if e["kind"] == "mexpr" and e["id"] == id and not e["duplicate"]), None)
         if event is None:
             last = max((e["id"] for e in self.events if e["kind"] == "mexpr"), default=-1)

@@ -19,6 +19,8 @@ _TOKEN = re.compile(r'\s*,?\s*(?:([()])|"((?:[^"]|"")+)"|([^\s(),"]+))')
 
 def read_join_order(text: str) -> JoinOrder:
     """The order, of two relations or more. Raises SettingsError that says where the text is wrong."""
+    if not isinstance(text, str):
+        raise SettingsError(f"a join order is a text, ((c o) l) for example, not {text!r:.60}")
     levels: list[list[JoinOrder]] = [[]]
     opened: list[int] = []
     seen: set[str] = set()

@@ -99,7 +99,7 @@ def _checked(name: str, splits: Enumerator, graph: JoinGraph, s: Relations) -> l
                 f"the enumerator {name} splits the set {s:#b} into {part:#b} and {s & ~part:#b}, which is not connected\n"
                 "both parts of a split have to be, as graph.connected says",
             )
-    return parts
+    return list(dict.fromkeys(parts))
 
 
 def _wrong(splits: Enumerator, text: str) -> PlanscopeError:

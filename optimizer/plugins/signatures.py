@@ -7,6 +7,7 @@ from typing import Any
 
 from optimizer.algebra.logical import LogicalOperator
 from optimizer.algebra.physical import PhysicalOperator
+from optimizer.cost.model import CostModel
 from optimizer.errors import SettingsError, many
 from optimizer.plugin_code import written_in
 from optimizer.plugins.results import LOGICAL_OPERATORS, check_methods_of
@@ -41,7 +42,9 @@ MORE_OF_COSTS: dict[str, tuple[str, ...]] = {
 
 def check_cost_model(model: Any, called: str) -> None:
     """Raises SettingsError where a cost model, or a class of them, lacks one of the methods that a search calls."""
-    missing = [method for method in COST_MODEL if not callable(getattr(model, method, None))]
+    kind = model if isinstance(model, type) else type(model)
+    stubs = {method for method in COST_MODEL if getattr(kind, method, None) is getattr(CostModel, method)}
+    missing = [method for method in COST_MODEL if method in stubs or not callable(getattr(model, method, None))]
     if missing:
         raise SettingsError(f"{called} is no cost model: it has no method {missing[0]}")
 

@@ -12,10 +12,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, AGGREGATE_NAMES, continuous_type
-from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import AggregateFunction
 from optimizer.algebra.scalars import AggregateCall, Call, Cast, ColumnRef, Literal, Ordered, Scalar
-from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.types import (
     BOOLEAN,
     DOUBLE,
@@ -31,7 +29,7 @@ from optimizer.algebra.types import (
     type_name,
 )
 from optimizer.sql.cast_hints import SECONDS, cast_hint
-from optimizer.sql.coerce import Operand, as_text, bare, convert
+from optimizer.sql.coerce import Operand, as_text, bare, constant_value, convert
 from optimizer.sql.instead import COUNT_ROWS
 from optimizer.sql.ordering import sort_terms
 from optimizer.sql.rows import row_items
@@ -230,13 +228,10 @@ def _argument(binder: ExpressionBinder, known: AggregateFunction, kind: str, nod
 
 def _constant(source: Source, kind: str, operand: Operand, name: str) -> Literal:
     """An argument that is the same for all groups, computed here."""
-    scalar = operand.scalar
-    if scalar.columns or scalar.outer or scalar.volatile or has_subquery(scalar):
-        raise source.unsupported(f"{name} with a {kind} that is no constant", operand.node)
-    if kind == "separator" and is_string(scalar.type):
-        return Literal(evaluate(scalar, {}), STRING)
-    value = evaluate(scalar, {}) if is_numeric(scalar.type) else None
-    if kind == "separator" or value is None or not -1 <= value <= 1:
+    value = constant_value(source, operand, f"{name} with a {kind}")
+    if kind == "separator" and is_string(operand.type):
+        return Literal(value, STRING)
+    if kind == "separator" or value is None or not is_numeric(operand.type) or not -1 <= value <= 1:
         what = "a text" if kind == "separator" else "a number from -1 to 1"
         raise source.error(f"the {kind} of {name} must be {what}", operand.node)
     return Literal(float(value), DOUBLE)

@@ -13,7 +13,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
+from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.evaluate_dates import DAY
+from optimizer.algebra.flags import AGGREGATE, GROUPING, SUBQUERY, WINDOW
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import BOOL, Call, Cast, Literal, Scalar
 from optimizer.algebra.types import (
@@ -32,6 +34,7 @@ from optimizer.algebra.types import (
     is_string,
     type_name,
 )
+from optimizer.errors import ExecutionError
 from optimizer.sql.cast_hints import OPAQUE, cast_hint
 from optimizer.sql.literals import DoesNotFit, fold_cast
 
@@ -62,6 +65,17 @@ class Operand(NamedTuple):
         if isinstance(node, exp.Neg):
             node = bare(node.this)
         return isinstance(node, exp.Literal) and not node.is_string and isinstance(self.scalar, Literal) and is_integer(self.type)
+
+
+def constant_value(source: Source, operand: Operand, what: str, hint: str | None = None) -> Any:
+    """The value of `what`, a scalar that reads nothing. Raises Unsupported for another one, SqlError where it has none."""
+    scalar = operand.scalar
+    if scalar.columns or scalar.outer or scalar.volatile or scalar.flags & (AGGREGATE | SUBQUERY | WINDOW | GROUPING):
+        raise source.unsupported(f"{what} that is no constant", operand.node, hint)
+    try:
+        return evaluate(scalar, {})
+    except ExecutionError as error:
+        raise source.error(str(error), operand.node) from None
 
 
 def bare(node: Any) -> Any:

@@ -30,7 +30,8 @@ def with_values(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> str:
     """
     if not isinstance(values, Iterable) or isinstance(values, str | bytes | Set):  # a set is in no order
         raise SqlError(f"the values of parameters are a sequence or a mapping, not {values!r:.60}", hint="for one value: [value]")
-    named = dict(values) if isinstance(values, Mapping) else {str(i): value for i, value in enumerate(values, 1)}
+    pairs = values.items() if isinstance(values, Mapping) else enumerate(values, 1)
+    named = {str(name): value for name, value in pairs}
     parts, place = [], 0
     used: set[str] = set()
     signs: set[str] = set()
@@ -70,7 +71,8 @@ def _parameters(sql: str) -> list[tuple[int, int, str]]:
 
 def literal(value: Any, name: str = "") -> str:
     """SQL for a value, with its type."""
-    if value is None or (isinstance(value, datetime) and value != value):  # pandas' NaT
+    value = _as_python(value)
+    if value is None:
         return "NULL"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
@@ -89,7 +91,7 @@ def literal(value: Any, name: str = "") -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, datetime) and getattr(value, "nanosecond", 0) != 0:  # pandas'
-        raise SqlError(f"a TIMESTAMP has microseconds, not the nanoseconds of {value}", hint="round it first")
+        raise _too_fine(value)
     if isinstance(value, datetime) and value.tzinfo is None:
         return f"CAST('{value.isoformat(sep=' ')}' AS TIMESTAMP)"
     if isinstance(value, date) and not isinstance(value, datetime):
@@ -99,6 +101,24 @@ def literal(value: Any, name: str = "") -> str:
         f"the value{of} cannot be written in SQL: {value!r:.60}",
         hint="values are None, bool, int, float, Decimal, str, date and datetime without a time zone",
     )
+
+
+def _as_python(value: Any) -> Any:
+    """A value of NumPy's or pandas' as Python's; None for their NULLs, NA and NaT."""
+    if type(value).__name__ == "NAType" or (isinstance(value, datetime) and value != value):
+        return None
+    if type(value).__module__ != "numpy" or value.shape:
+        return value
+    if value.dtype.kind != "M":
+        return value.item()
+    moment = value.astype("datetime64[us]")
+    if moment != value and moment == moment:
+        raise _too_fine(value)
+    return value.item() if value.dtype == "datetime64[D]" else moment.item()
+
+
+def _too_fine(moment: Any) -> SqlError:
+    return SqlError(f"a TIMESTAMP has microseconds, not the nanoseconds of {moment}", hint="round it first")
 
 
 def _listed(names: Any) -> str:

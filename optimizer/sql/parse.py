@@ -346,6 +346,8 @@ def without_parents(tree: Any) -> None:
 def tokens_of(sql: str) -> list[Any]:
     """The tokens of a text, each with the comments beside it. Raises SqlError for a string or comment that never ends, and for
     half a character."""
+    if not isinstance(sql, str):
+        raise SqlError(f"SQL is a text, not {type(sql).__name__}")
     if (half := re.search("[\ud800-\udfff]", sql)) is not None:
         raise SqlError(f"{half[0]!r} is half of a character (a surrogate), not text", sql, *half.span(), hint="take it out")
     try:

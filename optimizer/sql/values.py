@@ -9,18 +9,16 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.columns import ColumnId, DataType
-from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.evaluate_dates import as_timestamp, date_add
 from optimizer.algebra.logical import Values
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import Literal, Scalar
 from optimizer.algebra.series import Series
-from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT32, INT64, INTERVAL, TIMESTAMP, is_integer, type_name
 from optimizer.errors import ExecutionError
-from optimizer.sql.coerce import Operand, meet
+from optimizer.sql.coerce import Operand, constant_value, meet
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.dates import is_temporal
 from optimizer.sql.expressions import ExpressionBinder
@@ -95,19 +93,12 @@ def bind_series(context: Context, node: Any) -> Bound:
     with context.inside(None):
         operands = ExpressionBinder(context, Scope(), name.upper()).operands(node.expressions)
     for operand in operands:
-        if operand.scalar.volatile or has_subquery(operand.scalar):
-            raise source.unsupported(
-                f"{name} of something that is no constant",
-                operand.node,
-                DATES if is_temporal(operand.type) else "write the numbers",
-            )
         if not (is_integer(operand.type) or pa.types.is_null(operand.type) or is_temporal(operand.type)):
             raise source.unsupported(f"{name} of {type_name(operand.type)}", operand.node, "it takes integers, or dates")
-    try:
-        numbers = [evaluate(operand.scalar, {}) for operand in operands]
-    except ExecutionError as error:
-        raise source.error(str(error), node) from None
-    if any(is_temporal(operand.type) for operand in operands):
+    temporal = any(is_temporal(operand.type) for operand in operands)
+    hint = DATES if temporal else "write the numbers"
+    numbers = [constant_value(source, operand, f"{name} of something", hint) for operand in operands]
+    if temporal:
         return _series(context, name, TIMESTAMP, _moments(source, operands, name, numbers, node))
     start, end, step = (0, *numbers, 1) if len(numbers) == 1 else (*numbers, 1)[:3]
     if step == 0:

@@ -13,8 +13,7 @@ from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.scalar_trees import walk
-from optimizer.algebra.scalars import Call, Case, Cast, Frame, FrameBound, InList, Literal, Scalar
+from optimizer.algebra.scalars import Frame, FrameBound, Literal, Scalar
 from optimizer.algebra.types import (
     INT64,
     INTERVAL,
@@ -26,8 +25,7 @@ from optimizer.algebra.types import (
     is_timestamp,
     type_name,
 )
-from optimizer.errors import ExecutionError
-from optimizer.sql.coerce import Operand, bare, convert
+from optimizer.sql.coerce import Operand, bare, constant_value, convert
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
@@ -96,13 +94,8 @@ def _check_sides(binder: ExpressionBinder, node: Any, sides: list[str], window: 
 
 
 def _constant(binder: ExpressionBinder, node: Any) -> Literal:
-    scalar = binder.bind(node)
-    if scalar.outer or scalar.volatile or not all(isinstance(s, Literal | Call | Cast | Case | InList) for s in walk(scalar)):
-        raise binder.source.unsupported("a frame offset that is no constant", node, "write a number, or an interval")
-    try:
-        return Literal(evaluate(scalar, {}), scalar.type)
-    except ExecutionError as error:
-        raise binder.source.error(str(error), node) from None
+    operand = Operand(binder.bind(node), node)
+    return Literal(constant_value(binder.source, operand, "a frame offset", "write a number, or an interval"), operand.type)
 
 
 def _count(binder: ExpressionBinder, node: Any, unit: str) -> Literal:

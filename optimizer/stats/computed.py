@@ -71,7 +71,10 @@ class Computed:
     def bounds(self, scalar: Scalar) -> Bounds | None:
         """Between which numbers its values lie, if the columns that it reads lie between theirs."""
         if scalar not in self._bounds:
-            found = self._found(scalar)
+            try:
+                found = self._found(scalar)
+            except ArithmeticError:  # numbers beyond those of a float
+                found = None
             self._bounds[scalar] = found if found is not None and all(map(isfinite, found)) else None
         return self._bounds[scalar]
 

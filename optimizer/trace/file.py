@@ -2,6 +2,7 @@
 
 import json
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,8 @@ def read_trace(path: Path) -> TraceFile:
     """Read a JSON-lines trace. Raises CatalogError when it is none, or of another version."""
     events: list[dict[str, Any]] = []
     damage = None
+    if not isinstance(path, str | PathLike) or "\0" in str(path):
+        raise CatalogError(f"a trace is a file, not {path!r:.60}")
     try:
         with Path(path).open("rb") as file:
             _check_header(Path(path), file.readline())

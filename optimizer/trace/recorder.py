@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from time import perf_counter_ns
 from typing import Any
 
+from optimizer.errors import SettingsError
 from optimizer.trace.state import finite
 
 FORMAT = "planscope-trace"
@@ -17,9 +18,11 @@ VERSION = 2
 
 
 class Trace:
-    """Events in memory. With `max_events` the later ones are only counted, and the last event says how many."""
+    """The events of one search, in memory. With `max_events` the later ones are only counted, and the last says how many."""
 
     def __init__(self, max_events: int | None = None) -> None:
+        if max_events is not None and not isinstance(max_events, int):
+            raise SettingsError(f"max_events is a whole number, not {max_events!r:.60}")
         self.events: list[dict[str, Any]] = []
         self.max_events = max_events
         self.task: int | None = None
@@ -31,7 +34,9 @@ class Trace:
         return f"Trace({len(self.events):,} events)"
 
     def header(self, sql: str, settings: Mapping[str, Any], catalog_digest: str) -> None:
-        """The first event of every trace."""
+        """The first event of every trace. Raises SettingsError for a trace that has one."""
+        if self._seq:
+            raise SettingsError("this trace has a search already: make a new Trace() for each query")
         self.emit("header", format=FORMAT, version=VERSION, sql=sql, settings=dict(settings), catalog_digest=catalog_digest)
 
     def emit(self, kind: str, **fields: Any) -> None:

@@ -8,13 +8,14 @@ changed in a block is kept once, so memory grows with what was changed and not w
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from optimizer.errors import CatalogError, SettingsError
 from optimizer.trace.changes import Draft, Record, Table
 from optimizer.trace.file import read_trace
+from optimizer.trace.recorder import Trace
 from optimizer.trace.state import GoalState, GroupState, MemoState, MExprState, TaskState
 from optimizer.trace.tree import FlatTree
 
@@ -63,12 +64,15 @@ class _Block(NamedTuple):
 class Replay:
     """A trace and a position in it. Position n means that the first n events have happened.
 
-    `events`: as recorded. Those of a search that is running grow: `more(n, watch)` has the search go on until there are n events,
-    until `watch` says to stop, or until it ends. `damage`: what is wrong with the trace after its events, if anything.
+    `events`: as recorded, or the Trace that has them. Those of a search that is running grow: `more(n, watch)` has the search go
+    on until there are n events, until `watch` says to stop, or until it ends. `damage`: what is wrong with the trace after its
+    events, if anything.
     """
 
-    def __init__(self, events: Sequence[dict[str, Any]], more: Callable[[int, Watch | None], None] | None = None) -> None:
-        self.events = events
+    def __init__(self, events: Sequence[dict[str, Any]] | Trace, more: Callable[[int, Watch | None], None] | None = None) -> None:
+        self.events = events.events if isinstance(events, Trace) else events
+        if not hasattr(self.events, "__getitem__") or isinstance(self.events, str | bytes | Mapping):
+            raise SettingsError(f"a Replay is of the events of a trace, not {events!r:.60}; Replay.load reads a file")
         self.position = 0
         self.damage: str | None = None
         self._more = more
@@ -159,7 +163,8 @@ class Replay:
             except (LookupError, TypeError, ValueError, AttributeError) as error:
                 self._anew()
                 why = f"{type(error).__name__}: {error}"
-                raise CatalogError(f"the event {event.get('kind')} cannot follow those before it ({why})") from None
+                kind = event.get("kind") if isinstance(event, dict) else repr(event)
+                raise CatalogError(f"the event {kind:.60} cannot follow those before it ({why})") from None
             self.position += 1
             if self.position % BLOCK == 0:
                 if len(self._blocks) < self.position // BLOCK:

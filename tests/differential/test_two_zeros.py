@@ -1,4 +1,4 @@
-"""0.0 and -0.0 are equal, so one stands for both in a group; where a query tells them apart, nothing may have grouped them before."""
+"""0.0 and -0.0 are equal, and one stands for both in a group: not where the query tells them apart."""
 
 import duckdb
 import pyarrow as pa
