@@ -70,11 +70,11 @@ class RegionWays(SetGoals):
             self.begun = True
             if all(leaf.settled for leaf in self.leaf_goals):
                 self.start(self)
-        if wanted := self.orders.goals(self, goal.required):
-            if goal not in self.orders.asked and self._ask_first(search, goal, limit, wanted):
-                self.orders.asked.add(goal)
-                return False
-            self.orders.learn(self, goal.required)
+        wanted = self.orders.goals(self, goal.required)
+        if wanted and goal not in self.orders.asked and self._ask_first(search, goal, limit, wanted):
+            self.orders.asked.add(goal)
+            return False
+        self.orders.learn(self, goal.required)
         return True
 
     def _ask_first(self, search: SearchContext, goal: Goal, limit: float, wanted: list[Goal]) -> bool:

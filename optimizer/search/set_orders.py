@@ -39,19 +39,24 @@ class SetOrders:
             for i, leaf in enumerate(region.leaves):
                 if not leaf.sorted_inside:
                     continue
+                stored = not any(mexpr.inputs for mexpr in leaf.logical)
                 begins = leaf.props.columns & same
                 for column in column_ids(leaf.props.columns & (joined if first.grouping else joined | same)):
-                    for traits in _orders_by(leaf, column):
-                        may_begin = not first.grouping and bool(begins >> column & 1)
-                        found.append(_Inside(i, region.search.goal(leaf.id, traits), bool(joined >> column & 1), may_begin))
+                    goals: list[Goal | None] = [region.sets[1 << i].goal if _is_offered(leaf, column) else None]
+                    if not stored:
+                        goals = [region.search.goal(leaf.id, traits) for traits in _orders_by(leaf, column)]
+                    may_begin = not first.grouping and bool(begins >> column & 1)
+                    found += [_Inside(i, goal, bool(joined >> column & 1), may_begin) for goal in goals]
                 if first.grouping and begins and not begins & begins - 1:
                     found.append(_Inside(i, region.search.goal(leaf.id, TraitSet((), begins)), False, True))
-        return [each.goal for each in self._inside[first]]
+        return [each.goal for each in self._inside[first] if each.goal is not None]
 
     def learn(self, region: SetGoals, required: TraitSet) -> None:
         """Those goals are settled."""
         first, table = _first(required), region.table
-        found = self._inside[first]
+        found = self._inside.get(first)
+        if not found:
+            return
         assert table is not None
         refined = [i for i, leaf in enumerate(region.leaves) if leaf.sorted_inside]
         table.learn({i: min((e.cost for e in found if e.relation == i and e.joined), default=INFINITY) for i in refined})
@@ -84,15 +89,18 @@ class SetOrders:
 
 
 class _Inside(NamedTuple):
-    """A goal of a relation in an order. `joined`: a merge join may ask for it. `begins`: what is required may begin so."""
+    """A goal of a relation in an order; None: it is a stored table, and only a sort gives that, which bounds have anyway.
+    `joined`: a merge join may ask for it. `begins`: what is required may begin so."""
 
     relation: int
-    goal: Goal
+    goal: Goal | None
     joined: bool
     begins: bool
 
     @property
     def cost(self) -> float:
+        if self.goal is None:
+            return INFINITY
         return self.goal.best_cost if self.goal.settled else self.goal.lower
 
 
@@ -108,6 +116,12 @@ def _orders_by(leaf: Group, column: ColumnId) -> list[TraitSet]:
     """One order by a column, which a sort gives at the same cost in any direction, and those that are offered."""
     offered = [TraitSet(offer.collation[:1]) for offer in leaf.offers if offer.collation and offer.collation[0].column == column]
     return list(dict.fromkeys((TraitSet(ascending((column,))), *offered)))
+
+
+def _is_offered(leaf: Group, column: ColumnId) -> bool:
+    """Whether a relation has an order without a sort that begins with a column, or one that equals it."""
+    equal = leaf.props.equivalents(column)
+    return any(equal >> offer.collation[0].column & 1 for offer in leaf.offers if offer.collation)
 
 
 def _beginning(region: SetGoals, first: TraitSet) -> ColumnSet:
