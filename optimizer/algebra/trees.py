@@ -9,19 +9,20 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from optimizer.algebra.columns import ColumnSet, union
-from optimizer.algebra.flags import APPLY, CHOICE, CROSS_PRODUCT, LIMITED, MARK, OUTER_JOIN, REFERENCE
+from optimizer.algebra.flags import APPLY, CHOICE, CROSS_PRODUCT, LIMITED, MARK, OUTER_JOIN, RAISES, REFERENCE
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import LogicalOperator, Scan
 from optimizer.algebra.logical_joins import AnyJoin, Apply
 from optimizer.algebra.props import LogicalProps
 
-_OF_KIND = {JoinKind.LEFT: OUTER_JOIN, JoinKind.RIGHT: OUTER_JOIN, JoinKind.FULL: OUTER_JOIN, JoinKind.MARK: MARK}
+_OF_KIND = dict.fromkeys((JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL), OUTER_JOIN)
+_OF_KIND |= {JoinKind.MARK: MARK, JoinKind.SINGLE: RAISES}
 
 
 def _flags_of(op: LogicalOperator) -> int:
     flags = op.flag
     for scalar in op.scalars():
-        flags |= scalar.flags
+        flags |= scalar.flags | (RAISES if scalar.raises else 0)
     if isinstance(op, AnyJoin):
         return flags | (_OF_KIND.get(op.kind, 0) if op.predicate or op.kind is not JoinKind.INNER else CROSS_PRODUCT)
     return flags if not isinstance(op, Scan) or op.limit is None else flags | LIMITED

@@ -18,6 +18,7 @@ from dataclasses import replace
 from optimizer.algebra.building import filtered, passed_all, passed_as, reference, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.domain import domain
+from optimizer.algebra.flags import RAISES
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
@@ -35,7 +36,6 @@ from optimizer.algebra.logical import (
 )
 from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join, join_of_kind
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import replace_outer
 from optimizer.algebra.scalar_trees import as_outer, bound_to
 from optimizer.algebra.scalars import Case, ColumnRef, OuterRef, Predicate, Scalar
@@ -119,7 +119,7 @@ class General:
             return pulled_join(op, predicate, left, pulled, self.columns), "conjuncts taken up into the join"
         found = one_row(right)
         inside = right if found is None else found.aggregate
-        exact = may_raise(inside)
+        exact = bool(inside.flags & RAISES)
         marks: list[ColumnSet] = []
 
         def bindings(needed: ColumnSet) -> tuple[Tree, Repr]:

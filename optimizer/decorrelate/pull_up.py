@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from optimizer.algebra.building import filtered, passed, passed_all, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
+from optimizer.algebra.flags import RAISES
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Limit, Project, ProjectItem
 from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join, MarkJoin, SingleJoin, join_of_kind
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import compare, conjunction, predicate_columns
-from optimizer.algebra.raising import may_raise
 from optimizer.algebra.scalar_trees import bound_to, substitute
 from optimizer.algebra.scalars import BOOL, TRUE, Call, Case, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Tree
@@ -86,7 +86,7 @@ def _apart(conjuncts: Sequence[Scalar], outer: ColumnSet, taken: Sequence[Scalar
 def _raises(op: IndependentJoin | Apply, right: Tree) -> bool:
     """Whether a join or Apply may raise for one of its left rows."""
     second = op.kind is JoinKind.SINGLE and not right.props.at_most_one_row
-    return second or any(s.raises for s in op.scalars()) or (isinstance(op, Apply) and may_raise(right))
+    return second or any(s.raises for s in op.scalars()) or (isinstance(op, Apply) and bool(right.flags & RAISES))
 
 
 def _project(items: tuple[ProjectItem, ...], node: Tree, outer: ColumnSet, columns: Columns) -> Pulled | None:

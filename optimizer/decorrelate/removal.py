@@ -19,6 +19,7 @@ import sys
 
 from optimizer.algebra.building import filtered, passed, passed_all, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, union
+from optimizer.algebra.flags import RAISES
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
     Aggregate,
@@ -35,7 +36,6 @@ from optimizer.algebra.logical import (
 from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import copy_tree, map_scalars, map_tree, renamed_scalar
 from optimizer.algebra.scalar_trees import as_outer
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, ColumnRef, Literal, Predicate, Scalar
@@ -298,7 +298,7 @@ class _Removal:
     def _guarded(self, inner: Tree, guards: tuple[Scalar, ...], below: Tree, raises: bool) -> Tree:
         """The subquery without rows where its value does not matter, if evaluating it there could raise."""
         usable = [as_outer(g, below.columns) for g in guards if not g.volatile and not g.columns & ~below.columns]
-        if not usable or not (raises or may_raise(inner)):
+        if not usable or not (raises or inner.flags & RAISES):
             return inner
         return Tree(Filter(conjunction(usable)), (inner,))
 

@@ -15,11 +15,11 @@ from optimizer.algebra.building import filtered, reference, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.domain import domain
+from optimizer.algebra.flags import RAISES
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Limit, Project, ProjectItem, Scan, Values
 from optimizer.algebra.logical_joins import Apply, IndependentJoin, Join, join_of_kind
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.raising import may_raise
 from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.scalar_trees import bound_to
 from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate
@@ -74,7 +74,7 @@ class ValueGenerator:
         if not one_form(right, free, self.columns):
             raise Stays("equal bindings may differ (0.0 and -0.0), and it can tell them apart")
         found = one_row(right)
-        walk = _Walk(self.columns, left, free, exact=may_raise(right if found is None else found.aggregate))
+        walk = _Walk(self.columns, left, free, exact=bool((right if found is None else found.aggregate).flags & RAISES))
         if found is not None:
             aggregate = found.aggregate.op
             assert isinstance(aggregate, Aggregate)

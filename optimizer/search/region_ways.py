@@ -16,7 +16,7 @@ from optimizer.algebra.columns import column_ids
 from optimizer.algebra.derive_props import matching_props
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.physical import HashJoin, NestedLoopJoin, PhysicalOperator
+from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import ANY, Alternative, TraitSet
 from optimizer.algebra.trees import Leaf, Tree
@@ -146,56 +146,16 @@ class RegionWays(SetGoals):
     # -- ways ---------------------------------------------------------------------------------------------------------------
 
     def _splits(self, goal: Goal) -> tuple[list[Way], float]:
-        """The splits of a set whose bound is within the goal's limit and below its best plan, as joins costed by arithmetic."""
-        search, s, costs = self.search, goal.relations, self.costs
-        assert costs is not None
-        parts = self.splits_of(s)
+        """The splits of a set within the bar, as joins costed by arithmetic."""
+        s = goal.relations
+        parts, own, ways = self.splits_of(s), self.figures(s), list[Way]()
         self._count(s, parts)
-        sets, make = self.sets, self._new
-        _, start, build, probe, _, loop, pair, pair_call, out, call, *_ = costs
-        own = self.figures(s)
-        rows, calls, residual, limit = own.rows, own.calls, own.residual, goal.limit
-        best = goal.best_cost if search.prune else INFINITY
-        if not search.prune:
-            limit = INFINITY
-        grace = search.grace
-        base = start + out * rows
-        hashing, looping, _ = self.methods
-        plain, keys = self.region.plain, self.region.keys
-        ways: list[Way] = []
-        dropped = goal.lower if self.heuristic else INFINITY
-        cut: list[tuple[float, float, Relations, Relations]] = []
         for number, a in enumerate(parts):
-            b = s ^ a
-            left = sets.get(a) or make(a)
-            right = sets.get(b) or make(b)
-            x, y = left.rows, right.rows
-            if (x < y) is (build > probe):  # building costs more than probing: build on the smaller input
-                a, b, left, right, x, y = b, a, right, left, y, x
-            local, hashed = INFINITY, True
-            if hashing and (plain or keys.neighbours(a) & b):
-                local = probe * x + build * y
-                if not plain:
-                    local += call * (residual - left.residual - right.residual) * rows
-            if looping and pair * x * y < local:
-                loops = loop * (x + y) + (pair + pair_call * (calls - left.calls - right.calls)) * x * y
-                if loops < local:
-                    local, hashed = loops, False
-            local += base
-            below = left.goal, right.goal
-            bound = local + below[0].lower + below[1].lower
-            if bound <= limit and bound * grace < best:
-                ways.append(Way(bound, number - len(parts), local, below, Split(HashJoin if hashed else NestedLoopJoin, a, b)))
-            else:
-                dropped = min(dropped, bound)
-                if search.trace is not None and bound < INFINITY:
-                    cut.append((bound, local, a, b))
-        search.counters.pruned["group_bound"] += len(parts) - len(ways)
-        for bound, local, a, b in cut:
-            way = Way(bound, 0, local, (sets[a].goal, sets[b].goal), Split(HashJoin, a, b))
-            search.emit_prune(goal, way, "group_bound", bound)
-        ways.sort()
-        return ways, dropped
+            split, local = self._cheapest(a, s ^ a, own)
+            left, right = self.sets[split.left].goal, self.sets[split.right].goal
+            ways.append(Way(local + left.lower + right.lower, number - len(parts), local, (left, right), split))
+        kept, dropped = within_bar(self.search, goal, ways)
+        return kept, min(dropped, goal.lower) if self.heuristic else dropped
 
     def _joins(self, goal: Goal) -> tuple[list[Way], float]:
         """The splits within the bar, for which a join is chosen when they are reached."""

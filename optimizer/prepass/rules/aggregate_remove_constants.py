@@ -14,8 +14,8 @@ Guards  over no input an aggregate without keys is NULL, not its constant. avg o
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.building import passed
 from optimizer.algebra.evaluate_casts import cast
+from optimizer.algebra.flags import RAISES
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem, Values
-from optimizer.algebra.raising import may_raise
 from optimizer.algebra.scalars import TRUE, AggregateCall, ColumnRef, Literal
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import is_float
@@ -31,7 +31,7 @@ def aggregate_remove_constants(bound: Tree, context: RuleContext) -> Tree | None
                 return None
             rest = tuple(item for item in items if item.id not in constants)
             if not keys and not rest:
-                if may_raise(below) or (isinstance(below, Tree) and below.volatile):
+                if below.flags & RAISES or (isinstance(below, Tree) and below.volatile):
                     return None
                 ids = tuple(constants)
                 return Tree(Values(ids, tuple(v.type for v in constants.values()), (tuple(constants.values()),)))

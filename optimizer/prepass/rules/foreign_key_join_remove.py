@@ -24,10 +24,10 @@ from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter, Scan
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalars import BOOL, Call, Predicate, Scalar
+from optimizer.algebra.scalars import BOOL, Call, Predicate
 from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.prepass.demand import ENDS, reduce_joins
-from optimizer.prepass.known import holds, widened_column
+from optimizer.prepass.known import holds
 from optimizer.prepass.rules.join_infer_filter import equated_pairs, moved
 from optimizer.rules.interface import RuleContext, rewrite
 
@@ -62,17 +62,14 @@ def referring(predicate: Predicate, here: Node, other: Tree, context: RuleContex
     if not isinstance(there, Scan) or there.limit is not None:
         return 0
     names = {column.id: column.source for column in there.columns}
+    equated = equated_pairs(predicate, here, other)
+    if not equated or len(equated) < len(predicate) or any(pair.null_safe for pair in equated):
+        return 0
     pairs: dict[str, ColumnId] = {}
-    for conjunct in predicate:
-        pair = _equal_columns(conjunct)
-        if pair is None:
-            return 0
-        a, b = pair if pair[1] in names else pair[::-1]
-        if b not in names or a in names or pairs.setdefault(names[b], a) != a:
+    for pair in equated:
+        if pairs.setdefault(names[pair.right.id], pair.left.id) != pair.left.id:
             return 0
     columns = column_set(pairs.values())
-    if not pairs or columns & ~here.columns:
-        return 0
     if there.predicate and not _hold_here(there.predicate, predicate, here, other, context):
         return 0
     for source in postorder(here):
@@ -92,14 +89,6 @@ def _hold_here(filtered: Predicate, predicate: Predicate, here: Node, there: Nod
         if said is None or not is_congruent(conjunct) or not holds(here, said, context.columns):
             return False
     return True
-
-
-def _equal_columns(conjunct: Scalar) -> tuple[ColumnId, ColumnId] | None:
-    if isinstance(conjunct, Call) and conjunct.function == "=":
-        a, b = (widened_column(arg) for arg in conjunct.args)
-        if a is not None and b is not None:
-            return a.id, b.id
-    return None
 
 
 def not_null(tree: Node, columns: ColumnSet, context: RuleContext) -> Tree:

@@ -13,10 +13,9 @@ Guards  nothing between here and the operator where columns end reads a column o
 """
 
 from optimizer.algebra.columns import ColumnSet
-from optimizer.algebra.flags import MARK, OUTER_JOIN
+from optimizer.algebra.flags import MARK, OUTER_JOIN, RAISES
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import AnyJoin, Apply, Join
-from optimizer.algebra.raising import may_raise
 from optimizer.algebra.trees import Node, Tree
 from optimizer.prepass.demand import ENDS, reduce_joins
 from optimizer.prepass.row_bounds import at_most_one_match
@@ -39,4 +38,4 @@ def _kept_side(join: Tree, needed: ColumnSet, once: bool) -> Node | None:
             return None
     if needed & join.columns & ~kept.columns or other.volatile or any(s.volatile or s.raises for s in p):
         return None
-    return kept if (once or at_most_one_match(p, kept, other)) and not may_raise(other) else None
+    return kept if (once or at_most_one_match(p, kept, other)) and not other.flags & RAISES else None

@@ -10,7 +10,6 @@ NULLs   a NULL on either side of a bound: no row
 
 from collections.abc import Sequence
 
-from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.logical import Filter
 from optimizer.algebra.physical import PhysicalOperator, RangeLookup
@@ -29,25 +28,17 @@ class FilterToRangeLookup(ImplementationRule):
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[PhysicalOperator]:
         match bound:
             case Tree(Filter(predicate), (below,)) if not below.outer and not below.volatile:
-                columns: dict[ColumnId, ColumnRef] = {}
-                for conjunct in predicate:
-                    found = range_bound(conjunct)
-                    if found is not None:
-                        columns[found[0].id] = found[0]
-                return tuple(_lookup(column, predicate) for column in columns.values())
+                found = [(conjunct, range_bound(conjunct)) for conjunct in predicate]
+                columns = dict.fromkeys(each[0] for _, each in found if each is not None)
+                return tuple(
+                    RangeLookup(
+                        column,
+                        tuple(each[1] for _, each in found if each is not None and each[0] is column),
+                        tuple(conjunct for conjunct, each in found if each is None or each[0] is not column),
+                    )
+                    for column in columns
+                )
         return ()
-
-
-def _lookup(column: ColumnRef, predicate: Sequence[Scalar]) -> RangeLookup:
-    bounds: list[RangeBound] = []
-    residual: list[Scalar] = []
-    for conjunct in predicate:
-        found = range_bound(conjunct)
-        if found is not None and found[0] is column:
-            bounds.append(found[1])
-        else:
-            residual.append(conjunct)
-    return RangeLookup(column, tuple(bounds), tuple(residual))
 
 
 def range_bound(conjunct: Scalar) -> tuple[ColumnRef, RangeBound] | None:
