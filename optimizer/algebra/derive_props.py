@@ -186,9 +186,9 @@ def join_props(kind: JoinKind, predicate: Predicate, left: LogicalProps, right: 
     equivalences = merge_equivalences(left.equivalences + right.equivalences)
     joined = _side_by_side((left, right), predicate, (), left.dependencies + right.dependencies)
     keys = [a | b for a in left.keys for b in right.keys]
-    if bind_a_key(left.columns, right.keys, joined):
+    if joined.unique_on(left.columns, right.keys):
         keys += left.keys
-    if bind_a_key(right.columns, left.keys, joined):
+    if joined.unique_on(right.columns, left.keys):
         keys += right.keys
     not_null = (0 if kind.keeps_right else left.not_null) | (0 if kind.keeps_left else right.not_null)
     constants = (0 if kind.keeps_right else left.constants) | (0 if kind.keeps_left else right.constants)
@@ -216,7 +216,7 @@ def inner_join_props(predicate: Predicate, inputs: Sequence[LogicalProps]) -> Lo
         if keys and each.keys:
             known = joined.closure(known)
             found += keys if any(not key & ~known for key in each.keys) else ()
-            found += each.keys if bind_a_key(each.columns, keys, joined) else ()
+            found += each.keys if joined.unique_on(each.columns, keys) else ()
         keys = minimal_keys(found or [a | b for a in keys for b in each.keys])
         known |= each.columns
     return LogicalProps(joined.columns, joined.not_null, keys, joined.constants, joined.equivalences, joined.dependencies)
@@ -275,15 +275,6 @@ def _matched_dependencies(predicate: Predicate, kept: LogicalProps, other: Logic
         if conjunct.volatile or conjunct.columns & kept.columns:
             return []  # it may tell kept rows apart that these columns do not
     return [Dependency(deciding, union(pairs), union(pairs))] if pairs else []
-
-
-def bind_a_key(columns: ColumnSet, keys: Sequence[ColumnSet], joined: LogicalProps) -> bool:
-    """Whether a row's values of `columns` say which row of an input with these keys it is joined to. `joined`: what holds of the
-    rows of all inputs together; its own keys would say nothing of that, and it has none."""
-    if not keys:
-        return False
-    beyond = ~joined.closure(columns)
-    return any(not key & beyond for key in keys)
 
 
 def kept_props(below: LogicalProps, columns: ColumnSet) -> LogicalProps:

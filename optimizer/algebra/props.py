@@ -6,7 +6,7 @@ by trait satisfaction and by estimators.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, is_subset, union
@@ -150,12 +150,14 @@ class LogicalProps:
                 columns = columns & ~members | named & -named
         return columns
 
-    def unique_on(self, columns: ColumnSet) -> bool:
-        """Whether no two rows agree (NULL = NULL) on `columns`."""
-        if not self.keys:
+    def unique_on(self, columns: ColumnSet, keys: Sequence[ColumnSet] | None = None) -> bool:
+        """Whether no two rows agree (NULL = NULL) on `columns`. `keys`: of an input, for whether they tell which row of it is in
+        a joined row."""
+        keys = self.keys if keys is None else keys
+        if not keys:
             return False
         beyond = ~self.closure(columns)
-        return any(not key & beyond for key in self.keys)
+        return any(not key & beyond for key in keys)
 
     @property
     def at_most_one_row(self) -> bool:

@@ -164,7 +164,7 @@ def _helping(goal: Goal, op: PhysicalOperator, index: int, by: Offered) -> Colum
     reach = by.leading if goal.required.grouping else by.before
     if not any(not key & ~reach for key in by.inputs[0].keys):  # rows of several left rows would be mixed
         return 0
-    return -1 if op.one_row(by.output, by.inputs) else reach
+    return -1 if by.output.unique_on(0, by.inputs[0].keys) else reach
 
 
 def _completed(offer: TraitSet, required: TraitSet, output: LogicalProps, input: LogicalProps) -> Sequence[TraitSet]:

@@ -1,6 +1,6 @@
 """How many rows a tree can have, as far as its operators say so."""
 
-from optimizer.algebra.derive_props import bind_a_key, matching_props
+from optimizer.algebra.derive_props import matching_props
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Choice, Filter, Limit, Project, Scan, Values, Window
 from optimizer.algebra.logical_joins import AnyJoin, Apply, Join, MarkJoin, SingleJoin
@@ -71,7 +71,7 @@ def kept_once(joined: Tree) -> int | None:
 def at_most_one_match(predicate: Predicate, kept: Node, other: Node) -> bool:
     """Whether no row of `kept` satisfies the predicate with two rows of `other`."""
     left, right = kept.props, other.props
-    return bind_a_key(left.columns, right.keys, matching_props(predicate, left, right))
+    return matching_props(predicate, left, right).unique_on(left.columns, right.keys)
 
 
 def has_one_row(node: Node) -> bool:

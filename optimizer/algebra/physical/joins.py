@@ -283,14 +283,8 @@ class NestedLoopJoin(PhysicalOperator):
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         if index == 1 and self.kind in RIGHT_ORDER:
-            return self._both_orders(delivered.collation, output, inputs) if self.one_row(output, inputs) else ()
+            return self._both_orders(delivered.collation, output, inputs) if output.unique_on(0, inputs[0].keys) else ()
         return left_offer(self.kind, delivered, index)
-
-    @staticmethod
-    def one_row(output: LogicalProps, inputs: Props) -> bool:
-        """Whether one row of the left input at most is in the output."""
-        keys = inputs[0].keys
-        return bool(keys) and any(not key & ~output.closure(0) for key in keys)
 
     def right_offered(self, offer: Collation, required: TraitSet, output: LogicalProps, inputs: Props) -> Iterator[Alternative]:
         """Ways in which the right rows of one left row come as they are offered, first by what that row determines."""

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId, column_set
-from optimizer.algebra.derive_props import bind_a_key, matching_props
+from optimizer.algebra.derive_props import matching_props
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem
 from optimizer.algebra.scalars import ColumnRef
@@ -70,7 +70,7 @@ def keeps_groups(aggregate: Aggregate, view: JoinView, keys: tuple[ColumnId, ...
         return not fixed & ~known and any(not key & ~known for key in b.keys)
     if fixed & ~a.closure(known & a.columns):
         return False
-    return bind_a_key(a.columns, b.keys, pairs) or any(not key & ~known for key in b.keys)
+    return pairs.unique_on(a.columns, b.keys) or any(not key & ~known for key in b.keys)
 
 
 def _pushed(aggregate: Aggregate, view: JoinView, keys: tuple[ColumnId, ...], context: RuleContext) -> Tree:

@@ -17,31 +17,21 @@ Source  Moerkotte, Fender and Eich, On the Correct and Complete Enumeration of t
         l-asscom). The condition for a full below a left join is on A; that it must be was found by exhaustive evaluation
 """
 
-from collections.abc import Sequence
-
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.nulls import rejects_nulls
-from optimizer.algebra.trees import Tree
-from optimizer.rules.interface import RuleContext, TransformationRule, join_over_join
-from optimizer.rules.transform.regrouping import may_go_down
+from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.trees import Node
+from optimizer.rules.interface import join_over_join
+from optimizer.rules.transform.join_exchange_left import JoinExchangeLeft
 
 _LEFT, _FULL = JoinKind.LEFT, JoinKind.FULL
 
 
-class JoinExchangeFull(TransformationRule):
+class JoinExchangeFull(JoinExchangeLeft):
     name = "join_exchange_full"
     pattern = join_over_join((_LEFT, _FULL), (_FULL, _LEFT), (_FULL, _FULL))
     expands = "never"  # no inner join is looked for
 
-    def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
-        match bound:
-            case Tree(Join(upper, q), (Tree(Join(lower, p), (a, b)), c)):
-                if not may_go_down(q, a, c, context) or any(s.volatile or s.raises for s in p):
-                    return ()
-                if upper is _FULL and not rejects_nulls(p, a.columns):
-                    return ()
-                if lower is _FULL and not rejects_nulls(q, a.columns):
-                    return ()
-                return (Tree(Join(lower, p), (Tree(Join(upper, q), (a, c)), b)),)
-        return ()
+    def holds(self, upper: JoinKind, q: Predicate, lower: JoinKind, p: Predicate, a: Node) -> bool:
+        rejected = (upper is not _FULL or rejects_nulls(p, a.columns)) and (lower is not _FULL or rejects_nulls(q, a.columns))
+        return rejected and not any(s.raises for s in p)

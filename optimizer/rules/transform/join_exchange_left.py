@@ -19,7 +19,8 @@ from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.trees import Tree
+from optimizer.algebra.scalars import Predicate
+from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import RuleContext, TransformationRule, join_over_join
 from optimizer.rules.transform.regrouping import may_go_down
 
@@ -32,6 +33,10 @@ class JoinExchangeLeft(TransformationRule):
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(Join(upper, q), (Tree(Join(lower, p), (a, b)), c)):
-                if may_go_down(q, a, c, context) and not any(s.volatile for s in p):
+                if may_go_down(q, a, c, context) and not any(s.volatile for s in p) and self.holds(upper, q, lower, p, a):
                     return (Tree(Join(lower, p), (Tree(Join(upper, q), (a, c)), b)),)
         return ()
+
+    def holds(self, upper: JoinKind, q: Predicate, lower: JoinKind, p: Predicate, a: Node) -> bool:
+        """A further guard, for joins of other kinds."""
+        return True
