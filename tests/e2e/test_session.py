@@ -9,7 +9,10 @@ import pytest
 
 from optimizer.errors import CatalogError, PlanscopeError, SettingsError, SqlError
 from optimizer.presets import preset_file
-from planscope import Optimizer, Replay, Session, Settings, Trace, explain, open_data
+from planscope import Optimizer, Replay, Session, Settings, SparkEngine, Trace, explain, open_data
+
+
+PEOPLE = "select 1 from people"
 
 
 def test_sql_gives_arrow_under_the_users_names(shop):
@@ -111,14 +114,57 @@ def test_errors(shop, tmp_path):
         (lambda shop: Optimizer(open_data(shop), transformations=5), "Optimizer takes a sequence of TransformationRules, not 5"),
         (lambda shop: Optimizer(open_data(shop), implementations=["x"]), "Optimizer takes ImplementationRules, and 'x' is none"),
         (lambda shop: Optimizer(str(shop)), "Optimizer takes a Catalog and Settings"),
-        (lambda shop: Session(shop).what_if("select 1 from people").under({frozenset({"people"}): -1}), "cannot be -1: a number"),
-        (lambda shop: Session(shop).what_if("select 1 from people").under({frozenset({"people"}): math.inf}), "cannot be inf"),
-        (lambda shop: Session(shop).what_if("select 1 from people").diagram([(frozenset({"people"}), 9, 5)]), "9..5 is no range"),
+        (lambda shop: Session(shop).what_if(PEOPLE).under({frozenset({"people"}): -1}), "cannot be -1: a number"),
+        (lambda shop: Session(shop).what_if(PEOPLE).under({frozenset({"people"}): math.inf}), "cannot be inf"),
+        (lambda shop: Session(shop).what_if(PEOPLE).diagram([(frozenset({"people"}), 9, 5)]), "9..5 is no range"),
+        (
+            lambda shop: Session(shop).what_if(PEOPLE).diagram([({"people"}, "9", 5)]),
+            "an axis goes from .* not '9'",
+        ),
+        (
+            lambda shop: Session(shop).what_if(PEOPLE).diagram([({"people"}, 1, 5)], points=1),
+            "two points or more",
+        ),
+        (lambda shop: Session(shop).what_if(PEOPLE).diagram([]), "has one axis or two"),
+        (lambda shop: Session(shop).what_if(PEOPLE).under(None, {"hash_jion": 2}), 'did you mean "hash_join"'),
+        (lambda shop: Session(shop).what_if(PEOPLE).under(None, {"sort": 10**400}), "a number from 0 up"),
+        (lambda shop: Session(shop, engine=SparkEngine), "engine is an object"),
+        (lambda shop: Session(shop, engine=Settings()), "engine is an object"),
+        (lambda shop: SparkEngine("local[2]"), "takes a SparkSession"),
+        (lambda shop: SparkEngine(nodes=0), "nodes of a SparkEngine is a whole number from 1 up"),
+        (lambda shop: Session(shop, program="fast"), "a program is a sequence of rules and batches, not 'fast'"),
+        (lambda shop: Session(shop, preset=1), 'unknown preset "1"'),
+        (lambda shop: Session(shop, {1: 2}), 'unknown setting "1"'),
+        (lambda shop: Session(shop, {"disable": 5}), "setting disable is a list, not 5"),
+        (lambda shop: Session(shop, {"join_order": ("a", "b")}), r"setting join_order is a text, not \('a', 'b'\)"),
+        (lambda shop: Session(shop, {"gap": 10**400}), "setting gap is a number"),
+        (lambda shop: Session(shop).optimize("select 1", "trace.jsonl"), r"trace is a Trace\(\), to be filled"),
+        (lambda shop: list(map(Session(shop).optimize, ["select 1"] * 2, [Trace()] * 2)), "has a search already"),
+        (lambda shop: Session(shop).why("select 1").join_order(("a", "b")), "a join order is a text"),
+        (lambda shop: Session(shop).why("select 1").operator(["sort"]), "an operator is told by its name"),
+        (lambda shop: Session(shop).explain("select 1").show("80"), "a width is a number"),
+        (lambda shop: Replay("abc"), "a Replay is of the events of a trace, not 'abc'"),
     ],
 )
 def test_what_is_something_else_than_asked_for(shop, make, message):
     with pytest.raises(PlanscopeError, match=message):
         make(shop)
+
+
+def test_a_result_is_a_table(shop):
+    session = Session(shop)
+    result = session.sql("select id from people")
+    session.register("ids", result)
+    assert len(result) == 4 and pa.table(result) == result.table
+    assert session.sql("select count(*) from ids").table.column(0).to_pylist() == [4]
+    with pytest.raises(SqlError, match=r"@q\.sql is the name of a file\ngive its text"):
+        session.sql("@q.sql")
+
+
+def test_a_replay_of_a_trace(shop):
+    session, trace = Session(shop), Trace()
+    session.optimize("select id from people", trace)
+    assert len(Replay(trace)) == len(Replay(trace.events)) == len(trace.events)
 
 
 def test_built_in_names():

@@ -53,6 +53,14 @@ def kind(answer: Answer) -> Kind | None:
     return None if answer.reason is None else answer.reason.kind
 
 
+def test_each_question_has_a_search_of_its_own() -> None:
+    questions = {"operator": "merge_join", "rule": "join_commute", "join_order": "((a b) (c d))", "mexpr": 3}
+    asked = Session(SHOP).why(CHAIN, changes=False)
+    for _ in range(2):
+        for name, value in questions.items():
+            assert getattr(asked, name)(value) == why(**{name: value})
+
+
 def test_the_chosen_plan() -> None:
     plan = Session(SHOP).explain(CHAIN)
     order = order_of(asked_plan(plan.plan.root, plan.query.columns.label))

@@ -152,6 +152,7 @@ def test_decorators_leave_what_they_stand_on_as_it_is_elsewhere() -> None:
         (KEEP + KEEP, 'there is a "keep" already, of .*mine.py: choose another name'),
         (FREE.replace('"free"', '"arrow"'), 'there is a "arrow" already, of planscope'),
         (FREE.replace("def least", "def most"), "Free is no cost model: it has no method least"),
+        (FREE.replace("class Free", "class Free(CostModel)").replace("def least", "def most"), "it has no method least"),
         (FREE.replace("delivered, ", ""), r"Free.local gets 4 arguments \(op, delivered, output, inputs\): too many .*\nwrite"),
         (FREE.replace("least(self, ", "least("), r"Free.least gets 3 arguments .*\nwrite def least\(self, op, output, inputs\)"),
         (FREE.replace(", leaves", ", leaves, more"), "Free.lower_bound gets 4 arguments .*: missing a required argument: 'more'"),
@@ -282,6 +283,14 @@ def test_an_enumerator_decides_which_splits_are_searched(tmp_path: Path, graph: 
         assert query.cost == pytest.approx(best, rel=1e-9) and query.search.proven
     with pytest.raises(SettingsError, match='partitioner cannot be "min": choose one of branch, conservative, mine'):
         Session("joingraph", {"partitioner": "min"}, plugins=[file])
+
+
+def test_a_split_given_twice_counts_once(tmp_path: Path) -> None:
+    files = [tmp_path / f"{times}.py" for times in (1, 2)]
+    for times, file in enumerate(files, 1):
+        file.write_text(MINE.replace("return found", f"return found * {times}"))
+    once, twice = (Session("joingraph", {"partitioner": "mine"}, plugins=[file]).optimize("chain/6") for file in files)
+    assert once.search.joins_enumerated == twice.search.joins_enumerated > 0 and once.cost == twice.cost
 
 
 AT_MINE = "mine.py, line 5: the enumerator mine"

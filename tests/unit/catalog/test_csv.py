@@ -113,7 +113,9 @@ def test_declared_types_are_used(tmp_path: Path) -> None:
         ("", r"t\.csv is empty: a CSV file starts with a line of column names"),
         ("a,b,a\n1,2,3\n", r't\.csv, line 1: column "a" is there twice'),
         ("a,A\n1,2\n", r'columns "a" and "A" differ at most in letter case'),
-        ("a,\n1,2\n", r"t\.csv, line 1: a column has no name"),
+        ("a,\n1,2\n", r"t\.csv, line 1: a column has no name$"),
+        (",a\n0,2\n", r"t\.csv, line 1: a column has no name\npandas writes its index without one"),
+        ('"' + "x" * 200_000 + '"\n1\n', r"t\.csv, line 1: field larger than field limit"),
         ("\na\n1\n", r"t\.csv begins with an empty line"),
         *(
             (f"a,b\n1,x\n2,{field}\n3,y\n", r"t\.csv, line 3: there is more in a field than quotes and what is between them\n")

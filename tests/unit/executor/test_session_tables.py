@@ -201,6 +201,36 @@ def test_wrong_values(sql: str, values: Any, message: str) -> None:
     assert values is None or isinstance(error.value, SqlError)
 
 
+@pytest.mark.parametrize(
+    ("sql", "values", "shown"),
+    [
+        ("select $a,$b", {"a": "x", "b": "y"}, "select 'x','y'"),
+        ("select $1||$1", ["x"], "select 'x'||'x'"),
+        ("($a)<($b)", {"a": "x", "b": None}, "('x')<(NULL)"),
+        ("select $$ $a $$, $t$ $a,$t$,$a::text -- $a", {"a": "x"}, "select $$ $a $$, $t$ $a,$t$,'x'::text -- $a"),
+        ("select $1, $2", {1: "x", 2: "y"}, "select 'x', 'y'"),
+    ],
+)
+def test_where_parameters_stand(sql: str, values: Any, shown: str) -> None:
+    assert with_values(sql, values) == shown
+
+
+def test_values_of_numpy() -> None:
+    values = [np.bool_(True), np.float32(0.5), np.int64(3), np.datetime64("2020-01-02"), np.datetime64("2020-01-02T03:04")]
+    plain = [True, 0.5, 3, date(2020, 1, 2), datetime(2020, 1, 2, 3, 4)]
+    assert [with_values("?", [each]) for each in values] == [with_values("?", [each]) for each in plain]
+    assert with_values("? ?", [pd.NA, np.datetime64("NaT")]) == "NULL NULL"
+
+
+def test_parameters_of_all_that_plans() -> None:
+    session = Session({"t": {"a": [1, 2, 3]}})
+    sql = "select a from t where a > ?"
+    plan = session.explain(sql, values=[1]).json["plan"]
+    assert session.prepare(sql).explain([1]).json["plan"] == plan
+    assert session.optimize(sql, values=[1]).cost == session.what_if(sql, values=[1]).under().plan.cost == plan["cost"]
+    assert session.why(sql, values=[1]).operator("table_scan").status == "chosen"
+
+
 def test_times_of_pandas() -> None:
     assert with_values("select ?", [pd.NaT]) == "select NULL"
     assert with_values("select ?", [pd.Timestamp("2020-01-01")]) == with_values("select ?", [datetime(2020, 1, 1)])

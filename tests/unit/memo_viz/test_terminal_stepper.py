@@ -118,6 +118,8 @@ def test_a_set_of_relations_is_shown() -> None:
     goal = next(-2 - id for id in stepper.replay.state.groups if id < 0)
     assert "a set of relations that is no group" in stepper.run(f"goal g{goal}")
     assert f"g{goal} " in stepper.run("memo {t")
+    last = list(stepper.replay.state.mexprs)[-1]
+    assert f"G{stepper.replay.state.mexprs[last].group} " in stepper.run(f"memo m{last}")
     assert "scan  t1" in stepper.run("group t1")
 
 
