@@ -11,7 +11,6 @@ from optimizer.errors import CatalogError, PlanscopeError, SettingsError, SqlErr
 from optimizer.presets import preset_file
 from planscope import Optimizer, Replay, Session, Settings, SparkEngine, Trace, explain, open_data
 
-
 PEOPLE = "select 1 from people"
 
 
