@@ -73,7 +73,7 @@ def read_findings(folder: Path) -> Findings:
         content = json.loads(findings_file(folder).read_text(encoding="utf-8"))
         entries = content["found"] if content["version"] == _VERSION else []
         return Findings({_constraint(entry): (dict(entry["files"]), str(entry["against"])) for entry in entries})
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise CatalogError(f"cannot read {findings_file(folder)}\ndelete it: planscope data analyze makes it again") from error
 
 

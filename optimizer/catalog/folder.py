@@ -95,7 +95,7 @@ def _check_finished(folder: Path) -> None:
         what, resume = str(content["what"]), str(content["resume"])
     except FileNotFoundError:  # finished at this moment
         return
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         what, resume = "dataset", ""
     hint = f"if nobody is at work on it, go on with it: {resume}" if resume else "make it again, in another folder"
     raise CatalogError(f"{folder} holds an unfinished {what}, not to be read before all of it is there\n{hint}")

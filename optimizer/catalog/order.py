@@ -36,6 +36,6 @@ def remembered_order(folder: Path, table: str, files: Sequence[Path], columns: I
         order = () if entry is None or entry["files"] != file_identities(files) else tuple(entry["order"])
     except FileNotFoundError:
         return ()
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CatalogError(f"cannot read {path}; delete it, it only remembers how rows are sorted") from error
     return order if set(order) <= set(columns) else ()

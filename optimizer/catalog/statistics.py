@@ -182,7 +182,7 @@ def _pointer(home: Path) -> str | None:
         content = json.loads((home / "statistics.json").read_text(encoding="utf-8"))
         current = content["current"] if content["version"] == VERSION else None
         return current if isinstance(current, str) and current.isalnum() else None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
@@ -193,7 +193,7 @@ def _current(home: Path) -> StoredStatistics | None:
     version = home / "statistics" / digest
     try:
         return _read(version, (version / "catalog.json").stat().st_mtime_ns)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException):
         return None
 
 

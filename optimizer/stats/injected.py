@@ -184,6 +184,6 @@ def _aliases(value: Any) -> frozenset[str]:
 def _number(value: Any) -> float | None:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return number if 0.0 <= number < float("inf") else None
