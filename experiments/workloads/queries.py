@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,13 +28,14 @@ class BuiltInQuery(NamedTuple):
     title: str
 
 
-def built_in_queries() -> list[BuiltInQuery]:
+@cache
+def built_in_queries() -> tuple[BuiltInQuery, ...]:
     """The built-in queries that have a file, by workload and in its order; join graphs (`FAMILIES`) come on top."""
-    queries = []
+    queries = list[BuiltInQuery]()
     for index in sorted(_HERE.glob("*/index.csv")):
         with index.open(encoding="utf-8", newline="") as file:
             queries += [BuiltInQuery(f"{index.parent.name}/{row['query']}", row["title"]) for row in csv.DictReader(file)]
-    return queries
+    return tuple(queries)
 
 
 def workloads() -> list[str]:
