@@ -10,9 +10,8 @@ With several grouping sets the column of a key is a new one, NULL in the sets wi
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from optimizer.algebra.building import passed
 from optimizer.algebra.columns import ColumnId, column_ids, column_set, union
-from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingKey, GroupingSets, Project, ProjectItem
+from optimizer.algebra.logical import Aggregate, AggregateItem, GroupingKey, GroupingSets
 from optimizer.algebra.scalar_trees import map_children, parts_of
 from optimizer.algebra.scalars import AggregateCall, Case, ColumnRef, InList, Literal, Scalar
 from optimizer.algebra.subqueries import Subquery
@@ -21,6 +20,7 @@ from optimizer.algebra.types import INT64
 from optimizer.sql.context import Context
 from optimizer.sql.grouping_call import GroupingCall
 from optimizer.sql.grouping_elements import GroupBy
+from optimizer.sql.shelf import Shelf
 from optimizer.sql.subqueries import over_columns
 
 
@@ -78,21 +78,11 @@ class Grouping:
 
     def _with_keys(self, tree: Tree, keys: Iterable[Scalar], calls: list[AggregateCall], names: Mapping[Scalar, str]) -> Tree:
         """The input with a column for each key; computed keys need a Project, which keeps what the aggregates read."""
-        computed = []
-        needed = 0
-        for key in dict.fromkeys(keys):
-            if isinstance(key, ColumnRef):
-                self._columns[key] = key.id
-                needed |= key.columns
-            else:
-                id = self._context.compute(names.get(key, "key"), key)
-                self._columns[key] = id
-                computed.append(ProjectItem(id, key))
-        if not computed:
-            return tree
-        needed |= union(call.columns for call in calls)
-        kept = passed(column_ids(needed & self._inputs), self._context.columns)
-        return Tree(Project((*kept, *computed)), (tree,))
+        shelf, keys = Shelf(self._context, tree), tuple(dict.fromkeys(keys))
+        read = [*(call.columns & self._inputs for call in calls), *(key.columns for key in keys if isinstance(key, ColumnRef))]
+        shelf.keep(column_ids(union(read)))
+        self._columns |= {key: shelf.column(key, names.get(key, "key")) for key in keys}
+        return shelf.tree()
 
     def over_groups(self, scalar: Scalar, refs: Mapping[ColumnId, Any]) -> Scalar:
         """`scalar` over the columns of the Aggregate; `refs` says where a column was written, for the error."""

@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from optimizer.algebra.building import numbered, passed, reference
+from optimizer.algebra.building import numbered, reference
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.logical import Filter, Limit, Project, ProjectItem, Window, WindowItem
+from optimizer.algebra.logical import Filter, Limit, Window, WindowItem
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.query import OutputColumn
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, Frame, FrameBound, Literal, Scalar, WindowCall
@@ -21,6 +21,7 @@ from optimizer.errors import ExecutionError
 from optimizer.sql.coerce import bare, convert
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.scope import Relation, Scope
+from optimizer.sql.shelf import Shelf
 from optimizer.sql.source import Source, did_you_mean, listing
 
 TWO_OF_A_NAME = "several columns of the result have that name: name them apart, or write a position"
@@ -71,7 +72,8 @@ def order_by_outputs(context: Context, clause: Any, bound: Bound) -> Bound:
     of the set operation give them, or expressions over output columns."""
     source, outputs = context.source, bound.outputs
     keys: list[SortKey] = []
-    computed: list[ProjectItem] = []
+    shelf = Shelf(context, bound.tree)
+    shelf.keep(o.id for o in outputs)
     for node, descending, nulls_first in sort_terms(source, clause):
         if is_all(node):
             keys += [SortKey(o.id, descending, nulls_first) for o in outputs]
@@ -80,17 +82,11 @@ def order_by_outputs(context: Context, clause: Any, bound: Bound) -> Bound:
         if position is None and isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
             position = _output_named(source, node, bound)
         if position is None:
-            scalar = _over_outputs(context, node, outputs)
-            id = context.compute("key", scalar)
-            computed.append(ProjectItem(id, scalar))
+            id = shelf.column(_over_outputs(context, node, outputs), "key")
         else:
             id = outputs[position].id
         keys.append(SortKey(id, descending, nulls_first))
-    tree = bound.tree
-    if computed:
-        kept = passed(dict.fromkeys(o.id for o in outputs), context.columns)
-        tree = Tree(Project((*kept, *computed)), (tree,))
-    return bound._replace(tree=tree, order=collation(keys))
+    return bound._replace(tree=shelf.tree(), order=collation(keys))
 
 
 def _output_named(source: Source, node: Any, bound: Bound) -> int:

@@ -14,7 +14,7 @@ from sqlglot import exp
 from optimizer.algebra.building import filtered, numbered, reference
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Filter, Project, ProjectItem
+from optimizer.algebra.logical import Aggregate, Filter
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.query import OutputColumn
@@ -34,6 +34,7 @@ from optimizer.sql.grouping_elements import GroupBy, group_by
 from optimizer.sql.names import output_name, short_name
 from optimizer.sql.ordering import collation, is_all, limited, output_position, sort_terms
 from optimizer.sql.scope import Scope
+from optimizer.sql.shelf import Shelf
 from optimizer.sql.stars import expand_star, is_star
 from optimizer.sql.subqueries import over_columns
 from optimizer.sql.unnest import bind_split, is_split, unnested
@@ -314,7 +315,7 @@ class _Block:
 
     def _projected(self, tree: Tree, terms: list[SortTerm]) -> tuple[Bound, list[SortKey]]:
         """The outputs over `tree`, in no order, and a column for each of the terms."""
-        shelf = _Shelf(self.context, tree)
+        shelf = Shelf(self.context, tree)
         outputs = []
         for item in self.items:
             scalar = self.context.bare_null(item.scalar) if isinstance(item.scalar, ScalarSubquery) else item.scalar
@@ -351,7 +352,7 @@ class _Block:
         ids = tuple(dict.fromkeys(o.id for o in plain.outputs))
         tree = Tree(Aggregate(ids, ()), (plain.tree,))
         values = {i.scalar: o.id for i, o in zip(self.items, plain.outputs, strict=True)}
-        shelf = _Shelf(self.context, tree)
+        shelf = Shelf(self.context, tree)
         for id in ids:
             shelf.column(reference(id, self.context.columns), None)
         outputs = tuple(
@@ -387,40 +388,6 @@ def _key(scalar: Scalar) -> Scalar:
 
 def _is_group_by_all(clause: Any) -> bool:
     return clause is not None and bool(clause.args.get("all")) and not clause.expressions
-
-
-class _Shelf:
-    """The columns a Project over `tree` will have: those passed through and those computed, each scalar once."""
-
-    def __init__(self, context: Context, tree: Tree) -> None:
-        self._context, self._below = context, tree
-        self._passed: dict[ColumnId, ProjectItem] = {}
-        self._computed: dict[Scalar, ProjectItem] = {}
-
-    def column(self, scalar: Scalar, label: str | None) -> ColumnId:
-        """The id under which the Project gives `scalar`; a volatile one is computed anew for each use."""
-        if isinstance(scalar, ColumnRef):
-            self._passed.setdefault(scalar.id, ProjectItem(scalar.id, scalar))
-            return scalar.id
-        known = self._computed.get(scalar)
-        if known is not None and not scalar.volatile:
-            return known.id
-        id = self._context.compute(label or short_name(scalar), scalar)
-        if known is not None:
-            self._passed[id] = ProjectItem(id, scalar)
-        else:
-            self._computed[scalar] = ProjectItem(id, scalar)
-        match scalar:
-            case Call(function="to_interval", args=(microseconds,)) if not scalar.volatile:
-                self._context.durations[id] = self.column(microseconds, None)
-        return id
-
-    def tree(self) -> Tree:
-        """The Project; the tree itself when nothing is computed."""
-        items = (*self._passed.values(), *self._computed.values())
-        if all(isinstance(item.value, ColumnRef) for item in items):
-            return self._below
-        return Tree(Project(items), (self._below,))
 
 
 def _over_outputs(scalar: Scalar, values: dict[Scalar, ColumnId], inputs: ColumnSet) -> Scalar:

@@ -14,10 +14,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, NEVER_NULL, WINDOW_FUNCTIONS
-from optimizer.algebra.building import passed_all
-from optimizer.algebra.columns import ColumnId
+from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.flags import WINDOW
-from optimizer.algebra.logical import Project, ProjectItem, Window, WindowItem
+from optimizer.algebra.logical import Window, WindowItem
 from optimizer.algebra.scalar_trees import parts_of, rewrite, walk
 from optimizer.algebra.scalars import ColumnRef, Literal, Ordered, Scalar, WindowCall
 from optimizer.algebra.subqueries import has_subquery
@@ -30,6 +29,7 @@ from optimizer.sql.coerce import convert
 from optimizer.sql.context import Context
 from optimizer.sql.instead import FUNCTIONS_PAGE
 from optimizer.sql.ordering import sort_terms
+from optimizer.sql.shelf import Shelf
 from optimizer.sql.source import Source
 from optimizer.sql.window_frames import bind_frame, has_range_offset
 from optimizer.sql.window_names import named_windows, window_text
@@ -216,8 +216,8 @@ class Windows:
 
     def __init__(self, context: Context, tree: Tree, scalars: Iterable[Scalar], names: dict[Scalar, str]) -> None:
         self._context = context
-        self._keys: dict[Scalar, ColumnId] = {}
-        self._computed: list[ProjectItem] = []
+        self._shelf = Shelf(context, tree)
+        self._shelf.keep(column_ids(tree.columns))
         self._columns: dict[WindowExpression, ColumnId] = {}
         self._each_use: dict[WindowExpression, list[ColumnId]] = {}  # a volatile one is computed anew for each use
         groups: dict[tuple[tuple[ColumnId, ...], Collation], list[WindowItem]] = {}
@@ -232,21 +232,14 @@ class Windows:
             if use.volatile:
                 self._each_use.setdefault(use, []).append(id)
             groups.setdefault((partition, order), []).append(WindowItem(id, call))
-        if self._computed:
-            tree = Tree(Project((*passed_all(tree, context.columns), *self._computed)), (tree,))
+        tree = self._shelf.tree()
         for (partition, order), items in _stacked(groups):
             tree = Tree(Window(partition, order, tuple(items)), (tree,))
         self.tree = tree
 
     def _key(self, scalar: Scalar) -> ColumnId:
         """The column of the input, or of the Project over it, that holds what is partitioned or ordered by."""
-        if isinstance(scalar, ColumnRef):
-            return scalar.id
-        id = self._keys.get(scalar)
-        if id is None or scalar.volatile:
-            id = self._keys[scalar] = self._context.compute("key", scalar)
-            self._computed.append(ProjectItem(id, scalar))
-        return id
+        return self._shelf.column(scalar, "key")
 
     def _order(self, use: WindowExpression, partition: tuple[ColumnId, ...]) -> Collation:
         """The keys that tell rows of a partition apart; none where the function does not care."""
