@@ -16,7 +16,7 @@ from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.search.search import Search
 from planscope import Session, Settings
 from tests.conftest import blocks, quick_and_slow
-from tests.rules.closure import closure, plan_of, plans_of_memo
+from tests.rules.closure import plans_of_memo, plans_of_tree
 from tests.rules.equivalence import assert_groups_are_equivalent
 from tests.rules.join_trees import JoinTree, join_tree
 from tests.search.planning import new_search
@@ -57,7 +57,7 @@ def test_the_plans_are_those_of_the_closure(sizes: tuple[int, ...], seeds: range
     for n, seed, strict in product(sizes, seeds, shares):
         tree = join_tree(n, seed, strict=strict)
         search, root = explored(tree, disable=(*OTHERS, *SEMI_TO_INNER))
-        assert plans_of_memo(search.memo, root) == closure(plan_of(tree.query.tree)), (
+        assert plans_of_memo(search.memo, root, tree.query.tree) == plans_of_tree(tree.query.tree), (
             f"{n} relations, seed {seed}, strict {strict}"
         )
 
@@ -72,7 +72,7 @@ def test_exploration_ends() -> None:
             search, root = explored(
                 tree, rule_order=rule_order, disable=(*OTHERS, *SEMI_TO_INNER), budget_mexprs=0, budget_tasks=0
             )
-            found.append(plans_of_memo(search.memo, root))
+            found.append(plans_of_memo(search.memo, root, tree.query.tree))
             sizes.append(search.memo.logical_count)
         assert found[0] == found[1] == found[2]
         search, _ = explored(tree, budget_mexprs=0, budget_tasks=0)
