@@ -20,24 +20,24 @@ from tests.search.graphs import GraphQuery
 FEW = 5  # relations up to which joins are searched set by set, unless a test asks for the table
 
 
-def new_search(query: GraphQuery, settings: Settings, trace: Trace | None = None) -> Search:
+def new_search(query: GraphQuery, settings: Settings, trace: Trace | None = None, cost: CostModel | None = None) -> Search:
     if settings.region == "auto" and query.tree.relations.bit_count() <= FEW:
         settings = replace(settings, region="tasks")
-    cost = cost_model(settings)
+    cost = cost or cost_model(settings)
     figures = Figures(Estimator(query.catalog, query.columns), cost)
     memo = Memo(figures, trace, query.columns.label)
     return search_over(memo, rule_set(settings), RuleContext(query.columns, settings), cost, trace)
 
 
-def plan(query: GraphQuery, trace: Trace | None = None, **settings: object) -> tuple[Search, Goal]:
-    search = new_search(query, Settings(**settings), trace)
+def plan(query: GraphQuery, trace: Trace | None = None, cost: CostModel | None = None, **settings: object) -> tuple[Search, Goal]:
+    search = new_search(query, Settings(**settings), trace, cost)
     return search, search.run(query.tree, query.order)
 
 
-def traced(query: GraphQuery, **settings: object) -> tuple[Search, Trace]:
+def traced(query: GraphQuery, cost: CostModel | None = None, **settings: object) -> tuple[Search, Trace]:
     trace = Trace()
     trace.header("a join graph", settings, "digest")
-    return plan(query, trace, **settings)[0], trace
+    return plan(query, trace, cost, **settings)[0], trace
 
 
 def trace_of(query: str, catalog: Catalog, **settings: object) -> Trace:
