@@ -47,7 +47,7 @@ def test_all_expressions_of_a_group_give_the_same_rows(n: int) -> None:
         assert all(fired[rule] for rule in (*RULES, *SEMI_TO_INNER)), f"a rule was not tried: {fired}"
 
 
-FEW = (((n,), range(30), (100, 50)) for n in (3, 4, 5, 6))
+FEW = [*(((n,), range(30), (100, 50)) for n in (3, 4, 5, 6)), ((3,), range(1000, 1300), (20,))]
 MANY = [*(((n,), range(30, 60), (100, 50)) for n in (3, 4, 5, 6)), *(((4, 5, 6), s, (80,)) for s in blocks(1000, 1500, 100))]
 
 
