@@ -1,33 +1,20 @@
-"""Bounds of every cost model are admissible, whatever the coefficients: `least` of each operator against its implementations,
-searches against the brute force, and the audit of searches."""
+"""Bounds of every cost model are admissible, whatever the coefficients: `least` of each operator against its implementations.
+Searches with random coefficients are in `search/independent` and `search/test_audit`."""
 
 from collections.abc import Iterator
 from random import Random
 
 import pytest
 
-from experiments.workloads.queries import resolve_sql
 from optimizer.algebra.traits import ANY
-from optimizer.audit.audit import audit
 from optimizer.cost.arrow import ArrowCost
 from optimizer.cost.coefficients import NAMES
 from optimizer.cost.model import CostModel, Reruns
 from optimizer.cost.spark import SparkCost
 from optimizer.engines.arrow import COST_MODELS
-from optimizer.figures import Figures
-from optimizer.memo.goal import Status
-from optimizer.memo.memo import Memo
 from optimizer.plan_space.expansion import expand_all
-from optimizer.plan_space.of_search import full_space
-from optimizer.rules.catalog import rule_set
-from optimizer.rules.interface import RuleContext
-from optimizer.search.extract import extract
-from optimizer.search.search import Search
-from planscope import Estimator, Optimizer, Settings, Trace
-from tests.cost.random_models import only, random_coefficients, random_model
-from tests.search.graphs import SHAPES, GraphQuery, graph_query
-from tests.search.planning import recomputed_cost
-from tests.search.random_settings import random_settings
+from planscope import Optimizer, Settings
+from tests.cost.random_models import only, random_coefficients
 
 QUERIES = (
     "select c_mktsegment, count(*), sum(o_totalprice) from customer join orders on c_custkey = o_custkey "
@@ -72,52 +59,3 @@ def test_no_implementation_undercuts_least(tpch, sql: str, decorrelate: str) -> 
                 assert 0.0 <= model.least_rerun(mexpr.op) <= again * (1 + 1e-9), physical
             checked += 1
     assert checked > 100
-
-
-def search_with(query: GraphQuery, model: CostModel, settings: Settings, trace: Trace | None = None) -> Search:
-    memo = Memo(Figures(Estimator(query.catalog, query.columns), model), trace, query.columns.label)
-    search = Search(memo, rule_set(settings), RuleContext(query.columns, settings), model, trace)
-    search.run(query.tree, query.order)
-    return search
-
-
-@pytest.mark.parametrize("batch", range(8))
-def test_searches_find_the_cheapest_plan_of_their_space(batch: int) -> None:
-    """Of all plans that the memo allows, found without bounds; and no bound of a group is above it. `test_optimum` compares the
-    models as shipped with the brute force."""
-    for number in range(batch * 15, batch * 15 + 8):
-        random = Random(f"models {number}")
-        query = graph_query(SHAPES[number % 5], random.randrange(2, 5), number)
-        model, options = random_model(random), random_settings(random)
-        options["cost_model"] = "arrow"
-        search = search_with(query, model, Settings(**options))
-        case = f"{number}, {model.name}, {options}"
-        goal = search.root
-        assert goal is not None and goal.status is Status.OPTIMAL, case
-        again = recomputed_cost(search, extract(search, goal), model)
-        assert again == pytest.approx(goal.best_cost, rel=1e-9, abs=1e-9), case
-        assert goal.best_cost == pytest.approx(full_space(search).best_cost, rel=1e-9, abs=1e-9), case
-        assert search.memo.group(goal.group).lower <= goal.best_cost * (1 + 1e-9) + 1e-9, case
-
-
-@pytest.mark.parametrize("seed", range(16))
-def test_audits_of_searches_are_sound(seed: int) -> None:
-    random = Random(f"audited model {seed}")
-    query = graph_query(SHAPES[seed % 5], random.randrange(3, 6), seed)
-    model, trace = random_model(random), Trace()
-    options = {**random_settings(random), "cost_model": "arrow", "pruning": random.choice(("lower", "both"))}
-    search = search_with(query, model, Settings(**options), trace)
-    report = audit(search, trace)
-    assert report.sound, f"{model.name}, {options}: {report}"
-
-
-@pytest.mark.parametrize("name", ["c_mm", "spark"])
-@pytest.mark.parametrize("query", ["q03", "q04", "q16"])
-def test_tpch_is_sound(tpch, name: str, query: str) -> None:
-    trace = Trace()
-    planned = Optimizer(tpch, Settings(cost_model=name)).optimize(resolve_sql(f"tpch/{query}"), trace)
-    assert planned.search.proven
-    report = audit(planned.engine, trace)
-    assert report.sound, str(report)
-    exhaustive = Optimizer(tpch, Settings(cost_model=name, pruning="none", seed="none")).optimize(resolve_sql(f"tpch/{query}"))
-    assert planned.cost == pytest.approx(exhaustive.cost)

@@ -5,13 +5,7 @@ import pytest
 
 from experiments.bench import search
 from experiments.bench.search import disagreement
-
-PAIRS = {  # unordered pairs of connected sets that together are connected
-    "chain": lambda n: (n**3 - n) // 6,
-    "star": lambda n: (n - 1) * 2 ** (n - 2),
-    "cycle": lambda n: (n**3 - 2 * n**2 + n) // 2,
-    "clique": lambda n: (3**n - 2 ** (n + 1) + 1) // 2,
-}
+from tests.joins.shapes import PAIRS
 
 
 @pytest.mark.slow

@@ -8,8 +8,16 @@ from functools import cache
 from itertools import combinations
 from random import Random
 
-from optimizer.joins.costing import COutCosting, JoinCosting
+from optimizer.joins.costing import JoinCosting
 from optimizer.joins.graph import JoinGraph, JoinTree, Relations
+
+
+def parts(s: Relations) -> Iterator[Relations]:
+    """What is in `s`, but not all of it, ascending."""
+    part = s & -s
+    while part != s:
+        yield part
+        part = (part - s) & s
 
 
 class Definition:
@@ -30,11 +38,7 @@ class Definition:
     def pairs(self, s: Relations) -> list[Relations]:
         """The partitions of `s`, as the part with the lowest relation, ascending."""
         lowest = s & -s
-        return [
-            a
-            for a in range(1, s)
-            if a & s == a and a & lowest and a in self.connected and s ^ a in self.connected and self.joined(a, s ^ a)
-        ]
+        return [a for a in parts(s) if a & lowest and a in self.connected and s ^ a in self.connected and self.joined(a, s ^ a)]
 
     def best(self, costing: JoinCosting, left_deep: bool = False, cross_products: bool = False) -> float:
         """The cost of the cheapest order of all relations."""
@@ -45,9 +49,8 @@ class Definition:
                 return costing.leaf(s.bit_length() - 1)
             allowed = (
                 a
-                for a in range(1, s)
-                if a & s == a
-                and not (left_deep and (s ^ a) & ((s ^ a) - 1))
+                for a in parts(s)
+                if not (left_deep and (s ^ a) & ((s ^ a) - 1))
                 and (cross_products or (self.joined(a, s ^ a) and a in possible and s ^ a in possible))
             )
             return min(of(a) + of(s ^ a) + costing.join(a, s ^ a) for a in allowed)
@@ -78,22 +81,6 @@ class RandomCosting:
 
     def join(self, left: Relations, right: Relations) -> float:
         return Random(f"{self.seed} {left} {right}").random()
-
-
-class HashCosting(COutCosting):
-    """C_out with a build side that costs more than the probe side."""
-
-    def leaf(self, relation: int) -> float:
-        return self.rows(1 << relation)
-
-    def join(self, left: Relations, right: Relations) -> float:
-        return self.rows(left) + 2.5 * self.rows(right) + self.rows(left | right)
-
-
-def c_out(graph: JoinGraph, seed: int, kind: type[COutCosting] = COutCosting) -> COutCosting:
-    random = Random(seed)
-    cardinalities = [float(round(10 ** random.uniform(0, 5))) for _ in range(graph.n)]
-    return kind(cardinalities, {edge: random.uniform(0, 1) ** 3 for edge in graph.edges()})
 
 
 def connected_graphs(n: int) -> Iterator[JoinGraph]:

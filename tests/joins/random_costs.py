@@ -1,12 +1,12 @@
-"""Random figures for join graphs, costings that are quick on a hundred relations, and exact optima by brute force."""
+"""Random figures for join graphs, and costings that are quick on a hundred relations."""
 
 from math import exp, log
 from random import Random
 
 import numpy
 
-from optimizer.joins.costing import COutCosting, JoinCosting, Ordered
-from optimizer.joins.graph import JoinGraph, JoinTree, Relations, bits, joins_of, relations_of, subsets
+from optimizer.joins.costing import COutCosting, JoinCosting
+from optimizer.joins.graph import JoinGraph, JoinTree, Relations, joins_of, relations_of
 
 
 def random_c_out(graph: JoinGraph, random: Random, degenerate: bool = False) -> COutCosting:
@@ -58,30 +58,9 @@ class HashJoinCosting:
         return self.rows(left) + 3 * self.rows(right) + self.rows(left | right)
 
 
-def cost_of(tree: JoinTree, costing: JoinCosting) -> float:
-    leaves = sum(costing.leaf(low.bit_length() - 1) for low in bits(relations_of(tree)))
-    return leaves + sum(costing.join(left, right) for left, right in joins_of(tree))
-
-
 def check_tree(tree: JoinTree, graph: JoinGraph, crossed: int = 0) -> None:
     """Every relation once, and no more than `crossed` joins without an edge."""
     joins = joins_of(tree)
     assert len(joins) == graph.n - 1 and relations_of(tree) == graph.all
     assert all(not left & right for left, right in joins)
     assert sum(not graph.joined(left, right) for left, right in joins) == crossed
-
-
-def brute_force(graph: JoinGraph, costing: JoinCosting) -> Ordered | None:
-    """Cheapest tree without cross products, by every split of every set; None if there is none. Hyperedges too."""
-    best: dict[Relations, Ordered] = {1 << i: Ordered(costing.leaf(i), i, 0) for i in range(graph.n)}
-    pairs = 0
-    for s in subsets(graph.all):
-        for left in subsets(s):
-            right = s ^ left
-            if left in best and right in best and graph.joined(left, right):
-                pairs += 1
-                cost = best[left].cost + best[right].cost + costing.join(left, right)
-                if s not in best or cost < best[s].cost:
-                    best[s] = Ordered(cost, (best[left].tree, best[right].tree), 0)
-    found = best.get(graph.all)
-    return found and found._replace(pairs=pairs)

@@ -15,16 +15,8 @@ from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition.min_cut_branch import min_cut_branch
 from optimizer.joins.partition.min_cut_conservative import min_cut_conservative
 from tests.joins.by_definition import grid
-from tests.joins.shapes import SHAPES, chain, clique, star
+from tests.joins.shapes import PAIRS, SETS, SHAPES, chain, clique, star
 
-SETS: dict[str, Callable[[int], int]] = {
-    "chain": lambda n: n * (n + 1) // 2, "cycle": lambda n: n * n - n + 1, "star": lambda n: 2 ** (n - 1) + n - 1,
-    "clique": lambda n: 2**n - 1,
-}  # fmt: skip
-PAIRS: dict[str, Callable[[int], int]] = {
-    "chain": lambda n: (n**3 - n) // 6, "cycle": lambda n: (n**3 - 2 * n * n + n) // 2, "star": lambda n: (n - 1) * 2**n // 4,
-    "clique": lambda n: (3**n - 2 ** (n + 1) + 1) // 2,
-}  # fmt: skip
 SIZES: dict[str, Callable[[int], list[int]]] = {  # connected sets by size, from 0
     "chain": lambda n: [0, *(n - k + 1 for k in range(1, n + 1))],
     "cycle": lambda n: [0, *(n for _ in range(1, n)), 1],

@@ -16,7 +16,8 @@ from optimizer.joins.dp_hyp import dp_hyp, hyper_pairs
 from optimizer.joins.graph import JoinGraph, joins_of
 from optimizer.joins.partition.hypergraph import hypergraph
 from optimizer.joins.partition.min_cut_branch import min_cut_branch
-from tests.joins.by_definition import Definition, HashCosting, RandomCosting, c_out, cost_of, random_graph, random_hypergraph
+from tests.joins.by_definition import Definition, RandomCosting, cost_of, random_graph, random_hypergraph
+from tests.joins.random_costs import HashJoinCosting, random_c_out
 from tests.joins.shapes import SHAPES, chain, clique, star
 from tests.joins.test_counts import TABLE
 
@@ -32,7 +33,8 @@ SIMPLE_ONLY = ("dp_ccp",)
 
 
 def costings(graph: JoinGraph, seed: int):
-    return c_out(graph, seed), c_out(graph, seed, HashCosting), RandomCosting(seed)
+    c_out = random_c_out(graph, Random(seed))
+    return c_out, HashJoinCosting(c_out), RandomCosting(seed)
 
 
 def check(graph: JoinGraph, costing, wanted: float) -> None:
@@ -67,8 +69,9 @@ def test_cheapest_left_deep_and_with_cross_products(n):
             crossed = dp_left_deep(graph, costing, cross_products=True)
             assert crossed.cost == pytest.approx(definition.best(costing, left_deep=True, cross_products=True), rel=1e-12)
             wanted = definition.best(costing, cross_products=True)
-            for enumerate_all in (dp_sub, dp_vectorized):
-                found = enumerate_all(graph, costing, cross_products=True)
+            both = [enumerate_all(graph, costing, cross_products=True) for enumerate_all in (dp_sub, dp_vectorized)]
+            assert both[0].cost == both[1].cost
+            for found in both:
                 assert found.cost == pytest.approx(wanted, rel=1e-12)
                 assert cost_of(found.tree, costing)[0] == pytest.approx(wanted, rel=1e-12)
 
@@ -84,19 +87,8 @@ def test_all_agree_to_the_last_bit(n):
             assert dp_left_deep(graph, costing).cost >= costs["dp_sub"]
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_vectorized_on_the_shapes(name):
-    for n in range(2, 10):
-        graph = SHAPES[name](n)
-        for cross_products in (False, True):
-            for costing in (c_out(graph, n), c_out(graph, n, HashCosting)):
-                found = dp_vectorized(graph, costing, cross_products=cross_products)
-                assert found.cost == dp_sub(graph, costing, cross_products=cross_products).cost
-                assert cost_of(found.tree, costing) == (pytest.approx(found.cost, rel=1e-12), graph.all)
-
-
 def test_vectorized_asks_a_batch_costing_for_whole_arrays():
-    class Batch(HashCosting):
+    class Batch(HashJoinCosting):
         calls = 0
 
         def join_batch(self, left, right):
@@ -104,7 +96,7 @@ def test_vectorized_asks_a_batch_costing_for_whole_arrays():
             return np.array([self.join(a, b) for a, b in zip(left.tolist(), right.tolist(), strict=True)])
 
     graph = clique(8)
-    costing = c_out(graph, 1, Batch)
+    costing = Batch(random_c_out(graph, Random(1)))
     assert dp_vectorized(graph, costing).cost == dp_sub(graph, costing).cost
     assert 0 < Batch.calls < dp_sub(graph, costing).pairs / 10
 
@@ -114,7 +106,7 @@ def test_counters(name):
     for n in (5, 10):
         graph = SHAPES[name](n)
         _, number, sub, size = TABLE[name, n]
-        costing = c_out(graph, n)
+        costing = random_c_out(graph, Random(n))
         by_size, by_sub, by_pair = dp_size(graph, costing), dp_sub(graph, costing), dp_ccp(graph, costing)
         assert (by_sub.inner, by_size.inner) == (sub, size)
         assert by_size.pairs == by_sub.pairs == by_pair.pairs == dp_hyp(graph, costing).pairs == 2 * number
@@ -154,7 +146,7 @@ def test_hypergraphs_are_planned():
 
 
 def test_one_relation():
-    costing = c_out(chain(1), 1, HashCosting)
+    costing = HashJoinCosting(random_c_out(chain(1), Random(1)))
     for enumerate_all in (*BUSHY.values(), dp_left_deep):
         found = enumerate_all(chain(1), costing)
         assert (found.cost, found.tree, found.pairs) == (costing.leaf(0), 0, 0)
@@ -184,4 +176,5 @@ def test_many_relations_do_not_recurse():
     found = dp_ccp(graph, costing)
     assert found.pairs == 2 * (120**3 - 120) // 6
     long = star(14)
-    assert dp_left_deep(long, c_out(long, 1)).cost == dp_ccp(long, c_out(long, 1)).cost  # stars have left-deep orders only
+    costing = random_c_out(long, Random(1))
+    assert dp_left_deep(long, costing).cost == dp_ccp(long, costing).cost  # stars have left-deep orders only

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from optimizer.joins.graph import JoinGraph, Relations, bits
+from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.joins.partition.blocks import blocks_of
 from optimizer.joins.partition.hypergraph import connected, hypergraph
@@ -138,18 +138,3 @@ def test_hypergraphs():
             pairs += len(found)
             by_hyperedge += not graph.connected(s)
     assert pairs > 5_000 and by_hyperedge > 200
-
-
-def test_a_hyperedge_between_two_chains():
-    graph = JoinGraph(6, [(0, 1), (1, 2), (3, 4), (4, 5)], [(0b000111, 0b111000)])
-    assert hypergraph(graph, graph.all) == [0b000111]
-    assert sum(len(hypergraph(graph, s)) for s in range(1, 64) if connected(graph, s)) == 9
-    assert not connected(graph, 0b001001) and not connected(graph, 0b111110)
-
-
-def test_the_other_part_is_the_rest():
-    graph = random_graph(9, 6, 3)
-    for s in (s for s in range(1, 1 << 9) if graph.connected(s)):
-        for part in min_cut_branch(graph, s):
-            assert part & s == part and part & s & -s and part != s
-            assert sum(bits(part)) == part

@@ -1,7 +1,7 @@
 """Regions of joins of any kind: every split gives the same rows, nothing raises that did not, and the initial tree is there."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from random import Random
 
 import pytest
@@ -36,6 +36,7 @@ from tests.joins.bags import (
     scan,
     x,
 )  # fmt: skip
+from tests.joins.shapes import EDGES, PAIRS, SETS
 
 Splits = Mapping[Relations, list[tuple[Relations, Relations]]]
 
@@ -180,22 +181,13 @@ def inner_tree(n: int, edges: list[tuple[int, int]]) -> Tree:
     return tree
 
 
-def shapes(n: int) -> Iterator[tuple[str, list[tuple[int, int]], int, int]]:
-    """Name, edges, connected sets, unordered pairs."""
-    chain = [(i, i + 1) for i in range(n - 1)]
-    yield "chain", chain, n * (n + 1) // 2, (n**3 - n) // 6
-    yield "cycle", [*chain, (0, n - 1)], n * n - n + 1, (n**3 - 2 * n * n + n) // 2
-    yield "star", [(0, i) for i in range(1, n)], 2 ** (n - 1) + n - 1, (n - 1) * 2 ** (n - 2)
-    yield "clique", [(i, j) for j in range(n) for i in range(j)], 2**n - 1, (3**n - 2 ** (n + 1) + 1) // 2
-
-
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 7])
 def test_inner_regions_have_the_counts_of_their_shape(n: int) -> None:
-    for name, edges, sets, pairs in shapes(n):
-        region = JoinRegion(inner_tree(n, edges))
+    for name, edges in EDGES.items():
+        region = JoinRegion(inner_tree(n, edges(n)))
         assert region.inner_only and not region.graph.hyperedges
         counted = [region.partitions(s) for s in range(1, region.graph.all + 1) if s & s - 1 and region.buildable(s)]
-        assert (len(counted) + n, sum(map(len, counted))) == (sets, pairs), name
+        assert (len(counted) + n, sum(map(len, counted))) == (SETS[name](n), PAIRS[name](n)), name
 
 
 def test_left_joins_from_one_relation_are_as_free_as_a_star() -> None:

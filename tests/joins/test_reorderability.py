@@ -92,18 +92,6 @@ def test_entry(table: str, a: JoinKind, b: JoinKind) -> None:
         assert failing[(k,)], f"{table}({a}, {b}) does not need part {k} of its condition"
 
 
-def test_left_below_full_rejects_on_the_kept_side() -> None:
-    """l_asscom(full, left) with a predicate that rejects NULLs on e3 only: e1 = {1}, e2 = {2}, e3 = {5}, p12: x = y."""
-    evaluator = Evaluator(3)
-    e1, e2, e3 = (evaluator.relation(i, [value]) for i, value in enumerate((1, 2, 5)))
-    p12, p13 = (equal(0, 1),), conjunction([call("or", equal(0, 2), call("is_null", x(0))), call("is_not_null", x(2))])
-    assert not rejects_nulls(p13, 0b11) and rejects_nulls(p13, 0b11 << 4)
-    first = evaluator.join(LEFT, p13, evaluator.join(FULL, p12, e1, e2), e3)
-    second = evaluator.join(FULL, p12, evaluator.join(LEFT, p13, e1, e3), e2)
-    assert first == {((1,), None, None): 1, (None, (2,), (5,)): 1}
-    assert second == {((1,), None, None): 1, (None, (2,), None): 1}
-
-
 def test_entries_without_meaning_say_never() -> None:
     for name, table in TABLES.items():
         for pair in table:

@@ -75,8 +75,11 @@ def comparison(random: Random, left: ColumnSet, right: ColumnSet, strict: int) -
         return compare("=", a, b)
     if random.random() < 0.3:
         return compare("is_not_distinct_from", a, b)
-    lenient = random.choice([a, b])
-    return Call("or", tuple(sorted((compare("=", a, b), Call("is_null", (lenient,), BOOL)), key=lambda s: s.text)), BOOL)
+    lenient, other = random.choice([(a, b), (b, a)])
+    alternative: Scalar = Call("is_null", (lenient,), BOOL)
+    if random.random() < 0.5:  # rejects the other side's NULLs
+        alternative = Call("and", (alternative, Call("is_not_null", (other,), BOOL)), BOOL)
+    return Call("or", tuple(sorted((compare("=", a, b), alternative), key=lambda s: s.text)), BOOL)
 
 
 def database(random: Random, keyed: list[bool], refers: list[int], some_empty: bool) -> dict[str, pa.Table]:

@@ -1,6 +1,5 @@
 """Parts that stand in a query several times: which are kept and which not; the rows are DuckDB's, and no plan is dearer."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -11,21 +10,9 @@ from optimizer.algebra.trees import Tree, postorder
 from optimizer.catalog.table import Catalog
 from planscope import OptimizedQuery, Session
 from tests.cases import Case, params, read
-from tests.conftest import duckdb_tables
 from tests.reference.compare import assert_same_bag, rows_of
 
-TABLES = {
-    "f": "select (i * 7) % 40 k, nullif(i % 13, 5) v, i % 3 g, i id from range(400) t(i) union all select null, 1, 1, 400",
-    "d": "select nullif(i, 7) k, i % 5 a, nullif(i % 4, 2) b from range(45) t(i)",
-}
 SUMS = "select f.k, sum(v) s from f, d where f.k = d.k and a < 3 group by f.k"
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, duckdb.DuckDBPyConnection]]:
-    folder = tmp_path_factory.mktemp("common_parts")
-    with duckdb_tables(folder, TABLES) as connection:
-        yield folder, connection
 
 
 def reads(query: OptimizedQuery) -> list[int]:

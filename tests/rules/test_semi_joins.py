@@ -1,6 +1,5 @@
 """Semi-joins below groups: where they are added and where not; the rows are DuckDB's, and the cheaper plan is found."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -10,21 +9,7 @@ from optimizer.algebra import Join, JoinKind, Tree, postorder
 from optimizer.catalog.table import Catalog
 from planscope import OptimizedQuery, Session
 from tests.cases import Case, params, read
-from tests.conftest import duckdb_tables
 from tests.reference.compare import assert_same_bag, rows_of
-
-TABLES = {
-    "f": "select (i * 7) % 40 k, nullif(i % 13, 5) v, i % 3 g, i id from range(400) t(i) union all select null, 1, 1, 400",
-    "d": "select nullif(i, 7) k, i % 5 a, nullif(i % 4, 2) b from range(45) t(i)",
-    "e": "select nullif(i % 30, 9) k, i % 6 a from range(60) t(i)",
-}
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, duckdb.DuckDBPyConnection]]:
-    folder = tmp_path_factory.mktemp("semi_joins")
-    with duckdb_tables(folder, TABLES) as connection:
-        yield folder, connection
 
 
 def added(query: OptimizedQuery) -> int:

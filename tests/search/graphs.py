@@ -9,6 +9,7 @@ from optimizer.algebra import ColumnRef, Join, JoinKind, Node, Scalar, Scan, Sca
 from optimizer.algebra.columns import Columns, column_set
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
+from tests.joins.shapes import EDGES
 
 SHAPES = ("chain", "star", "cycle", "clique", "random")
 INT = pa.int64()
@@ -27,14 +28,8 @@ class GraphQuery:
 
 
 def edges_of(shape: str, n: int, random: Random) -> list[tuple[int, int]]:
-    if shape == "chain":
-        return [(i, i + 1) for i in range(n - 1)]
-    if shape == "star":
-        return [(0, i) for i in range(1, n)]
-    if shape == "cycle":
-        return [(i, i + 1) for i in range(n - 1)] + ([(0, n - 1)] if n > 2 else [])
-    if shape == "clique":
-        return [(i, j) for i in range(n) for j in range(i + 1, n)]
+    if shape in EDGES:
+        return EDGES[shape](n)
     pairs = {(random.randrange(i), i) for i in range(1, n)}
     for _ in range(random.randrange(n)):
         i, j = sorted(random.sample(range(n), 2)) if n > 1 else (0, 0)

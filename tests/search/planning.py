@@ -1,6 +1,10 @@
-"""Running the search on a graph query, and recomputing what its plan costs."""
+"""Running the search on a graph query, recomputing what its plan costs, and plans that have to cost the same."""
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from experiments.workloads.queries import resolve_sql
 from optimizer.algebra import ColumnSet, PlanNode
@@ -14,30 +18,30 @@ from optimizer.rules.catalog import rule_set
 from optimizer.rules.interface import RuleContext
 from optimizer.search.search import Search
 from optimizer.stats.relation import RelationStats
-from planscope import CostModel, Estimator, Optimizer, Settings, Trace
+from planscope import CostModel, Estimator, OptimizedQuery, Optimizer, Settings, Trace
 from tests.search.graphs import GraphQuery
 
 FEW = 5  # relations up to which joins are searched set by set, unless a test asks for the table
 
 
-def new_search(query: GraphQuery, settings: Settings, trace: Trace | None = None) -> Search:
+def new_search(query: GraphQuery, settings: Settings, trace: Trace | None = None, cost: CostModel | None = None) -> Search:
     if settings.region == "auto" and query.tree.relations.bit_count() <= FEW:
         settings = replace(settings, region="tasks")
-    cost = cost_model(settings)
+    cost = cost or cost_model(settings)
     figures = Figures(Estimator(query.catalog, query.columns), cost)
     memo = Memo(figures, trace, query.columns.label)
     return search_over(memo, rule_set(settings), RuleContext(query.columns, settings), cost, trace)
 
 
-def plan(query: GraphQuery, trace: Trace | None = None, **settings: object) -> tuple[Search, Goal]:
-    search = new_search(query, Settings(**settings), trace)
+def plan(query: GraphQuery, trace: Trace | None = None, cost: CostModel | None = None, **settings: object) -> tuple[Search, Goal]:
+    search = new_search(query, Settings(**settings), trace, cost)
     return search, search.run(query.tree, query.order)
 
 
-def traced(query: GraphQuery, **settings: object) -> tuple[Search, Trace]:
+def traced(query: GraphQuery, cost: CostModel | None = None, **settings: object) -> tuple[Search, Trace]:
     trace = Trace()
     trace.header("a join graph", settings, "digest")
-    return plan(query, trace, **settings)[0], trace
+    return plan(query, trace, cost, **settings)[0], trace
 
 
 def trace_of(query: str, catalog: Catalog, **settings: object) -> Trace:
@@ -45,6 +49,17 @@ def trace_of(query: str, catalog: Catalog, **settings: object) -> Trace:
     trace = Trace()
     Optimizer(catalog, Settings.from_mapping({"region": "tasks", **settings})).optimize(resolve_sql(query), trace)
     return trace
+
+
+def planned_alike(
+    tables: Catalog, texts: Iterable[str], ways: Iterable[dict[str, Any]], proves: int | None = None, **common: Any
+) -> list[OptimizedQuery]:
+    """Every text planned in every way, settings that are added to `common`: all plans cost the same, and the first `proves`,
+    or all, are called proven."""
+    found = [Optimizer(tables, Settings(**{**common, **way})).optimize(sql) for sql in texts for way in ways]
+    assert [query.cost for query in found] == pytest.approx([found[0].cost] * len(found), rel=1e-9)
+    assert all(query.search.proven for query in found[:proves])
+    return found
 
 
 def recomputed_cost(search: Search, plan: PlanNode, cost: CostModel) -> float:

@@ -23,6 +23,7 @@ from optimizer.memo.group import Group
 from optimizer.search import group_ways, region_start
 from optimizer.search.tasks import optimize_inputs
 from planscope import Optimizer, Settings, Trace
+from tests.cost.random_models import random_model
 from tests.search.graphs import SHAPES, graph_query
 from tests.search.independent.options import HASH, MERGE, MODES
 from tests.search.mutations import plant, too_high
@@ -73,16 +74,18 @@ def test_goals_of_regions_that_a_restart_made_anew_are_left_out() -> None:
     assert query.engine.counters.reopened["new expressions"] and audit(query.engine, trace).sound
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(40))
 def test_searches_are_sound(seed: int) -> None:
-    """Random queries under random settings, every other with a gap, an epsilon or both."""
+    """Random queries under random settings, every other with a gap, an epsilon or both; the later ones with random
+    coefficients."""
     random = Random(f"audit {seed}")
     shape = SHAPES[seed % len(SHAPES)]
     n = random.randrange(3, 6) if shape in ("clique", "random") else random.randrange(3, 7)
     settings = random_loose_settings(random) if seed % 2 else random_settings(random)
-    search, trace = traced(graph_query(shape, n, seed), **settings)
+    model = random_model(random) if seed >= 24 else None
+    search, trace = traced(graph_query(shape, n, seed), model, **settings)
     report = audit(search, trace)
-    assert report.sound, f"{settings}: {report}"
+    assert report.sound, f"{search.cost.name}, {settings}: {report}"
     assert report.goals > n
     assert report.bounds >= report.goals
     nothing_to_skip = settings["pruning"] in MODES[:2] or settings["driver"] == "iterative" or "table" in search.regions.methods()
@@ -100,6 +103,7 @@ def test_every_mechanism_was_audited() -> None:
 
 TPCH_SETTINGS: list[dict[str, Any]] = [
     {}, {"exploration": "on_demand"}, {"enumeration": "rules"}, {"pruning": "upper"}, {"expand_joins": 0, "gap": 0.1},
+    {"cost_model": "c_mm"}, {"cost_model": "spark"},
 ]  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from tests.golden import tables
 from tests.golden.test_golden import FILES, read
 from tests.reference.compare import assert_same_bag, rows_of
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
-from tests.search.planning import plan, recomputed_cost
+from tests.search.planning import plan, planned_alike, recomputed_cost
 from tests.search.random_settings import optimum
 from tests.search.snapshot import snapshot
 from tests.search.test_memo import DropLimit, DropTrueFilter
@@ -144,11 +144,7 @@ def test_a_budget_that_ends_a_search_leaves_a_plan_and_is_told(limit: dict[str, 
 @pytest.mark.parametrize("name", ["tpch/q03", "tpch/q05", "tpch/q10"])
 @pytest.mark.parametrize("enumeration", ["adaptive", "rules"])
 def test_tpch(name: str, enumeration: str, tpch: Catalog) -> None:
-    sql = resolve_sql(name)
-    one = Optimizer(tpch, Settings(enumeration=enumeration)).optimize(sql)
-    other = Optimizer(tpch, Settings(enumeration=enumeration, driver="iterative")).optimize(sql)
-    assert other.search.proven
-    assert other.cost == pytest.approx(one.cost, rel=1e-9)
+    planned_alike(tpch, [resolve_sql(name)], [{}, {"driver": "iterative"}], enumeration=enumeration)
 
 
 @pytest.mark.slow

@@ -3,7 +3,8 @@
 import pytest
 
 from optimizer.catalog.table import Catalog
-from planscope import OptimizedQuery, Optimizer, Settings
+from planscope import Optimizer, Settings
+from tests.search.planning import planned_alike
 from tests.search.stored_tables import catalog, table
 
 NAMES = "abcdefgh"
@@ -14,14 +15,11 @@ SORTED = catalog(  # a grouping that comes by its key is cheaper than any sort
 PLAIN, CONSTANT = "k, max(v) v, count(*) n from {0} group by k", "k, v, count(*) n from {0} where v = 1 group by k, v"
 
 
-def planned(
-    groupings: int, end: str, columns: str = "u.id", tables: Catalog = TABLES, by: str = PLAIN, **changes: object
-) -> OptimizedQuery:
+def joined(groupings: int, end: str, by: str) -> str:
     names = NAMES[:groupings]
     joins = " ".join(f"join (select {by.format(name)}) {name} on {name}.k = u.id" for name in names)
     counted = ", ".join(f"{name}.n, {name}.v" for name in names) if "group" not in end else "sum(a.n + a.v)"
-    sql = f"select {columns}, {counted} from u {joins} {end}"
-    return Optimizer(tables, Settings.from_mapping({"expand_joins": 0, **changes})).optimize(sql)
+    return f"select u.id, {counted} from u {joins} {end}"
 
 
 ENDS = ["order by u.id", "order by u.id desc", "order by a.n", "order by b.k, u.x", "group by u.id"]
@@ -31,10 +29,7 @@ ENDS = ["order by u.id", "order by u.id desc", "order by a.n", "order by b.k, u.
 @pytest.mark.parametrize("by", [PLAIN, CONSTANT], ids=["all of it", "with a constant"])
 @pytest.mark.parametrize("end", [*ENDS, "and u.x = a.v order by b.k, u.x", "and u.x = b.v group by u.id"])
 def test_the_table_finds_what_the_exhaustive_search_finds(end: str, by: str, tables: Catalog) -> None:
-    table = planned(3, end, tables=tables, by=by, region="table")
-    every = planned(3, end, tables=tables, by=by, region="tasks", pruning="none")
-    assert table.search.proven
-    assert table.cost == pytest.approx(every.cost, rel=1e-12)
+    planned_alike(tables, [joined(3, end, by)], [{"region": "table"}, {"region": "tasks", "pruning": "none"}], expand_joins=0)
 
 
 @pytest.mark.parametrize("by", [PLAIN, CONSTANT], ids=["all of it", "with a constant"])
@@ -43,6 +38,6 @@ def test_the_table_finds_what_the_exhaustive_search_finds(end: str, by: str, tab
 )
 def test_an_order_costs_few_of_the_splits(end: str, most: int, by: str) -> None:
     """Of 9,330; each costs some seven tasks. A constant that no join reads changes nothing."""
-    plain, ordered = planned(8, "", by=by), planned(8, end, by=by)
+    plain, ordered = (Optimizer(TABLES, Settings(expand_joins=0)).optimize(joined(8, each, by)) for each in ("", end))
     assert ordered.search.proven
     assert ordered.search.tasks < most * plain.search.tasks

@@ -12,6 +12,7 @@ from optimizer.joins.graph import JoinGraph
 from optimizer.joins.set_splits import set_splits
 from optimizer.plan_space.of_search import full_space
 from planscope import OptimizedQuery, Optimizer, Settings, Trace
+from tests.search.planning import planned_alike
 from tests.search.stored_tables import catalog, table
 
 N = table("n", 10000, {"j": 1000, "k": 1000, "v": 1000})
@@ -32,17 +33,12 @@ def planned(sql: str, **settings: Any) -> OptimizedQuery:
     return Optimizer(TABLES, Settings(**settings)).optimize(sql)
 
 
-def same(queries: list[OptimizedQuery]) -> None:
-    assert all(query.search.proven for query in queries)
-    assert [query.cost for query in queries] == pytest.approx([queries[0].cost] * len(queries), rel=1e-9)
-
-
 @pytest.mark.parametrize("above", ["left join a l on l.j = x.i", "semi join a l on l.j = x.i", "full join a l on l.j = x.i"])
 def test_products_are_free_of_their_order_in_from(above: str) -> None:
     queries = [f"select x.i from {' cross join '.join(order)} {above}" for order in itertools.permutations(("b x", "a y", "e z"))]
-    same([planned(sql) for sql in queries])
-    same([planned(queries[3], **way) for way in WAYS])
-    same([planned(queries[3], **way) for way in EVERY_PRODUCT])
+    planned_alike(TABLES, queries, [{}])
+    planned_alike(TABLES, queries[3:4], WAYS)
+    planned_alike(TABLES, queries[3:4], EVERY_PRODUCT)
 
 
 BELOW = (
@@ -57,8 +53,8 @@ BELOW = (
 def test_a_product_on_the_side_of_nulls_is_made_where_no_other_order_is_right(below: str, on: str) -> None:
     """The rows of b that have no partner are NULLs only once the outer join is made."""
     sql = f"select a.j, c.k, d.i from {below} join d on {on}"
-    same([planned(sql, **way) for way in WAYS])
-    same([planned(sql, **way) for way in EVERY_PRODUCT[:-1]])
+    planned_alike(TABLES, [sql], WAYS)
+    planned_alike(TABLES, [sql], EVERY_PRODUCT[:-1])
 
 
 def test_rules_prove_nothing_where_conjuncts_part_above_an_outer_join() -> None:
@@ -80,9 +76,7 @@ def test_rules_prove_nothing_where_a_product_is_beside_an_outer_join() -> None:
 
 def test_cross_products_are_made_below_a_left_join() -> None:
     sql = "select s.j from s join d on s.i = d.i join c on s.k = c.k left join a on a.j = s.j"
-    every = [planned(sql, **way) for way in EVERY_PRODUCT]
-    same(every)
-    assert every[0].cost < planned(sql).cost
+    assert planned_alike(TABLES, [sql], EVERY_PRODUCT)[0].cost < planned(sql).cost
 
 
 def test_a_join_order_with_a_product_of_linked_relations_is_refused() -> None:
@@ -101,8 +95,9 @@ def test_forms_of_a_subquery_have_the_same_products() -> None:
         "select t3.v from (select t2.j, t2.k, t2.j v from f t1, n t2) t3, (select t2.v i, t2.k from f t1, n t2) t4 "
         "where t3.k = t4.i and exists (select 1 from n t5 where t3.j = t5.k and t4.k is not distinct from t5.k)"
     )
-    ways = itertools.product(("all", "on_demand", "interleaved"), ("both", "none"))
-    same([planned(sql, decorrelate="cost", exploration=exploration, pruning=pruning) for exploration, pruning in ways])
+    explorations = ("all", "on_demand", "interleaved")
+    ways = [{"exploration": exploration, "pruning": pruning} for exploration in explorations for pruning in ("both", "none")]
+    planned_alike(TABLES, [sql], ways, decorrelate="cost")
 
 
 @pytest.mark.parametrize("model", ["arrow", "c_out", "c_mm"])
@@ -111,7 +106,7 @@ def test_a_set_has_the_same_products_as_a_group_and_in_a_larger_region(model: st
     """x, y and z are linked, so there is no product of x and z, though nothing links the others with w."""
     items = "x.i, count(*)" if grouped else "x.i"
     sql = f"select {items} from d x, s y, c z, e w where x.i = y.i and y.k = z.k {'group' if grouped else 'order'} by x.i"
-    same([planned(sql, cost_model=model, **way) for way in (*WAYS, {"region": "table", "pruning": "none"})])
+    planned_alike(TABLES, [sql], [*WAYS, {"region": "table", "pruning": "none"}], cost_model=model)
     trace = Trace()
     query = Optimizer(TABLES, Settings(cost_model=model)).optimize(sql, trace)
     assert audit(query.engine, trace).sound and full_space(query.engine).best_cost == pytest.approx(query.cost, rel=1e-9)

@@ -11,6 +11,7 @@ from optimizer.joins.join_order import read_join_order
 from optimizer.joins.placed_order import has_order
 from optimizer.rules.transform.semi_join_to_inner_on_key import SemiJoinToInner
 from planscope import Optimizer, Settings, Trace
+from tests.search.planning import planned_alike
 from tests.search.random_settings import Options
 from tests.search.stored_tables import STAR, catalog, table
 
@@ -167,9 +168,7 @@ SAME = [
     ("case", "base"), [pytest.param(case, base, id=f"{case.claim} {base or ''}") for case in SAME for base in case.bases]
 )
 def test_the_same_cost_however_it_is_searched(case: Same, base: Options) -> None:
-    found = [Optimizer(case.tables, Settings(**base, **way)).optimize(sql) for sql in case.texts for way in case.ways]
-    assert all(query.search.proven for query in found[: case.proves])
-    assert [query.cost for query in found] == pytest.approx([found[0].cost] * len(found), rel=1e-9)
+    found = planned_alike(case.tables, case.texts, case.ways, case.proves, **base)
     assert case.cost is None or found[0].cost == pytest.approx(case.cost, rel=1e-5)
 
 

@@ -10,9 +10,9 @@ from random import Random
 import pyarrow as pa
 
 from optimizer.catalog.table import Catalog, ColumnStats, Table, TableColumn, TableStats
+from tests.search.graphs import SHAPES, edges_of
 
 COLUMNS = ("id", "k", "j", "v")
-SHAPES = ("chain", "star", "cycle", "clique", "random")
 
 
 @dataclass(frozen=True)
@@ -61,17 +61,9 @@ def _table(name: str, random: Random) -> Table:
 def _edges(n: int, random: Random) -> list[tuple[int, int]]:
     """Linked pairs; every relation but the first is linked to an earlier one."""
     shape = random.choice(SHAPES)
-    if shape == "star":
-        return [(0, i) for i in range(1, n)]
     if shape == "clique" and n < 6:
-        return [(i, j) for j in range(1, n) for i in range(j)]
-    if shape in ("chain", "cycle"):
-        return [(i, i + 1) for i in range(n - 1)] + ([(0, n - 1)] if shape == "cycle" and n > 2 else [])
-    pairs = {(random.randrange(j), j) for j in range(1, n)}
-    for _ in range(random.randrange(n)):
-        i, j = sorted(random.sample(range(n), 2))
-        pairs.add((i, j))
-    return sorted(pairs)
+        return sorted(edges_of(shape, n, random), key=lambda edge: edge[1])
+    return edges_of("random" if shape == "clique" else shape, n, random)
 
 
 Place = tuple[int, str]  # a column of a table
