@@ -137,7 +137,8 @@ def to(type: pa.DataType, lenient: bool = False) -> Callable[..., Scalar]:
     ("type", "values"),
     [
         (I8, TINY), (I32, INTS), (pa.uint64(), [None, 0, 1, 2**63, 2**64 - 1]), (dec(9, 2), DECS),
-        (dec(38, 2), extremes(dec(38, 2))), (F64, DOUBLES), (F32, FLOATS), (STR, STRINGS), (DATE, DATES), (BOOL, BOOLS), (TS, TIMES),
+        (dec(38, 2), extremes(dec(38, 2))), (F64, DOUBLES), (F32, FLOATS), (STR, STRINGS), (DATE, DATES), (BOOL, BOOLS),
+        (TS, TIMES),
     ],
 )  # fmt: skip
 def test_comparisons(type: pa.DataType, values: list) -> None:
