@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
@@ -117,6 +118,15 @@ def _bound_once(request: pytest.FixtureRequest) -> Iterator[None]:
         if request.path.relative_to(Path(__file__).parent).parts[0] in ("differential", "spark"):
             patch.setattr("optimizer.pipeline.bind", once.bound)
         yield
+
+
+@pytest.fixture
+def default_recursion_limit() -> Iterator[None]:
+    """Python's own, whatever ran before (Hypothesis raises it)."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(before)
 
 
 @pytest.fixture(scope="session")

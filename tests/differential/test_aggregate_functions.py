@@ -1,28 +1,23 @@
 """Every aggregate function: DuckDB = naive evaluation = planscope, alone, in groups, over grouping sets, windows and joins."""
 
+import functools
 import math
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from executor.arrow.context import Tuning
-from executor.arrow.run import execute_table
-from executor.execution import reader
 from executor.session import Session
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.evaluate import Value
-from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError
-from optimizer.sql.bind import bind
 from tests.conftest import quick_and_slow
 from tests.differential.aggregate_calls import CALLS, REFUSED_VALUES, TABLE
-from tests.reference.compare import Row, assert_same_bag, assert_same_kinds, rows_of
-from tests.reference.naive import run_query
+from tests.differential.engines import Engines, engines_over_tables
+from tests.reference.compare import Row, rows_of
 
 SMALL = Tuning(batch=2, merge=3, part=2, inline=1, window=1, workers=1)  # what is kept is merged many times
 LONG = TABLE.take(pa.array([row * row % 61 % TABLE.num_rows for row in range(70)]))
@@ -31,36 +26,17 @@ TABLES = {
     "k": pa.table({"g": pa.array([1, 1, 2, None, 9], pa.int32()), "v": pa.array([1, 2, 3, 4, 5], pa.int32())}),
     "long": LONG.set_column(LONG.schema.get_field_index("n"), "n", pa.array(range(70), LONG.schema.field("n").type)),
 }
-Check = Callable[..., None]
+Check = Callable[..., list[Row]]
 
 
 @pytest.fixture(scope="module")
-def check(tmp_path_factory: pytest.TempPathFactory) -> Check:
-    folder: Path = tmp_path_factory.mktemp("aggregates")
-    for name, table in TABLES.items():
-        pq.write_table(table, folder / f"{name}.parquet")
-    catalog = open_dataset(folder)
-    oracle = duckdb.connect()
-    for name, table in TABLES.items():
-        oracle.register(name, table)
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Engines:
+    return engines_over_tables(tmp_path_factory.mktemp("aggregates"), TABLES)
 
-    def run(sql: str, settings: dict[str, object] | None = None, duckdb_too: bool = True, digits_too: bool = True) -> None:
-        session = Session(catalog, settings)
-        query = session.optimize(sql)
-        found = reader(query).read_all()
-        naive = run_query(bind(sql, catalog), TABLES)
-        if not digits_too:
-            assert [tuple(map(near, row)) for row in naive] == rows_of(found)
-            return
-        assert_same_bag(naive, rows_of(found))
-        small = execute_table(query.plan, query.columns, session.catalog.tables, None, SMALL)
-        assert_same_bag(naive, [tuple(row[f"c{o.id}"] for o in query.outputs) for row in small.to_pylist()])
-        if duckdb_too:
-            expected = oracle.sql(sql).to_arrow_table()
-            assert_same_kinds(expected, found)
-            assert_same_bag(rounded(rows_of(expected)), rounded(rows_of(found)))
 
-    return run
+@pytest.fixture(scope="module")
+def check(engines: Engines) -> Check:
+    return functools.partial(engines.check, tuning=SMALL, rounded=rounded)
 
 
 def near(value: Value) -> object:
@@ -122,12 +98,13 @@ LONG_WINDOWS = (
 
 
 @pytest.mark.parametrize("window", quick_and_slow(LONG_WINDOWS[1:2], LONG_WINDOWS[::2]))
-def test_over_long_frames(check: Check, window: str) -> None:
+def test_over_long_frames(engines: Engines, window: str) -> None:
     """Whose rows are merged in blocks, or ranked, and not put side by side."""
     calls = [c for c in CALLS if "WITHIN" not in c]
     for start in range(0, len(calls), 40):
         over = ", ".join(f"{c} OVER w" for c in calls[start : start + 40])
-        check(f"SELECT n, {over} FROM long WINDOW w AS ({window}) ORDER BY n", digits_too=False)
+        sql = f"SELECT n, {over} FROM long WINDOW w AS ({window}) ORDER BY n"
+        assert [tuple(map(near, row)) for row in engines.naive(sql)] == rows_of(Session(engines.catalog).sql(sql).table)
 
 
 @pytest.mark.few(2)
@@ -152,13 +129,11 @@ def test_in_correlated_subqueries(check: Check, method: str) -> None:
 
 
 @pytest.mark.parametrize("call", REFUSED_VALUES)
-def test_no_number_for_a_result(check: Check, call: str) -> None:
-    connection = duckdb.connect()
-    connection.register("e", TABLE)
+def test_no_number_for_a_result(engines: Engines, call: str) -> None:
     with pytest.raises(duckdb.OutOfRangeException):
-        connection.sql(f"SELECT {call} FROM e").fetchall()
+        engines.duckdb.sql(f"SELECT {call} FROM e").fetchall()
     with pytest.raises(ExecutionError, match="is out of range"):
-        check(f"SELECT {call} FROM e")
+        engines.check(f"SELECT {call} FROM e")
 
 
 def test_every_function_is_called() -> None:

@@ -1,20 +1,15 @@
 """DISTINCT ON, LIMIT with an expression, ORDER BY after a set operation, range: DuckDB = naive evaluation = planscope."""
 
-import functools
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from executor.session import Session
-from optimizer.dataset import open_dataset
 from optimizer.errors import SqlError, Unsupported
-from optimizer.sql.bind import bind
 from tests.cases import Case, params, read
-from tests.reference.compare import Row, assert_same_bag, assert_same_list, rows_of
-from tests.reference.naive import run_query
+from tests.differential.engines import Engines, engines_over_tables
+from tests.reference.compare import assert_same_list, rows_of
 
 TABLE = pa.table(
     {
@@ -30,32 +25,18 @@ REFUSED = [case for case in CASES if case.title == "refused"]
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
-    folder: Path = tmp_path_factory.mktemp("clauses")
-    parquet.write_table(TABLE, folder / "t.parquet")
-    return Session(open_dataset(folder))
-
-
-@functools.cache
-def in_duckdb() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    connection.register("t", TABLE)
-    return connection
-
-
-def duckdb_rows(sql: str) -> list[Row]:
-    return rows_of(in_duckdb().sql(sql).to_arrow_table())
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Engines:
+    return engines_over_tables(tmp_path_factory.mktemp("clauses"), {"t": TABLE})
 
 
 @pytest.mark.parametrize("case", params([case for case in CASES if case not in REFUSED]))
-def test_same_rows(session: Session, case: Case) -> None:
-    found = rows_of(session.sql(case.sql).table)
-    assert_same_bag(run_query(bind(case.sql, session.catalog), {"t": TABLE}), found)
-    assert_same_list(duckdb_rows(case.marks.get("=", case.sql)), found)
+def test_same_rows(engines: Engines, case: Case) -> None:
+    found = engines.check(case.sql, duckdb_too=False)
+    assert_same_list(rows_of(engines.duckdb.sql(case.marks.get("=", case.sql)).to_arrow_table()), found)
 
 
 @pytest.mark.parametrize("case", params(REFUSED))
-def test_refused(session: Session, case: Case) -> None:
+def test_refused(engines: Engines, case: Case) -> None:
     error, message = (SqlError, case.marks["wrong"]) if "wrong" in case.marks else (Unsupported, case.marks["unsupported"])
     with pytest.raises(error, match=message):
-        session.optimize(case.sql)
+        Session(engines.catalog).optimize(case.sql)

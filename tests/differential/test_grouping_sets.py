@@ -2,20 +2,17 @@
 
 import random
 from pathlib import Path
-from typing import NamedTuple
 
 import duckdb
 import pytest
 
 from executor.arrow.context import Tuning
-from executor.arrow.run import execute_table
 from executor.session import Session
 from optimizer.errors import SqlError
-from optimizer.sql.bind import bind
 from tests.cases import Case, params, read
 from tests.differential.datasets import dataset
-from tests.reference.compare import Row, assert_same_bag, assert_same_kinds, assert_same_list, rows_of
-from tests.reference.naive import run_query
+from tests.differential.engines import Engines
+from tests.reference.compare import Row
 
 DATASETS = (0, 1, 4, 5, 7)  # 7 has no rows
 SMALL = Tuning(batch=2, merge=3, part=2, inline=1, workers=1)  # partial groups are merged many times
@@ -23,53 +20,36 @@ SMALL = Tuning(batch=2, merge=3, part=2, inline=1, workers=1)  # partial groups 
 CASES = read(Path(__file__).parent / "grouping_sets.cases", "refused")
 
 
-class Engines(NamedTuple):
-    session: Session
-    duckdb: duckdb.DuckDBPyConnection
-    tables: dict[str, object]
-
-    def check(self, sql: str) -> list[Row]:
-        """The rows of `sql`, which all agree on."""
-        wanted = self.duckdb.execute(sql).to_arrow_table()
-        same = assert_same_list if " order by " in sql else assert_same_bag
-        same(rows_of(wanted), run_query(bind(sql, self.session.catalog), self.tables))
-        result = self.session.sql(sql).table
-        assert_same_kinds(wanted, result)
-        same(rows_of(wanted), rows_of(result))
-        query = self.session.optimize(sql)
-        small = execute_table(query.plan, query.columns, query.catalog.tables, tuning=SMALL)
-        same(rows_of(wanted), rows_of(small.select([f"c{output.id}" for output in query.outputs])))
-        return rows_of(wanted)
+def check(engines: Engines, sql: str) -> list[Row]:
+    return engines.check(sql, tuning=SMALL, ordered=" order by " in sql)
 
 
 @pytest.fixture(scope="module", params=DATASETS)
 def engines(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Engines:
-    data = dataset(tmp_path_factory.mktemp("data"), request.param)
-    return Engines(Session(data.folder), data.connect(), data.tables)
+    return Engines(dataset(tmp_path_factory.mktemp("data"), request.param))
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("case", params([case for case in CASES if "refused" not in case.marks]))
 def test_forms(engines: Engines, case: Case) -> None:
-    engines.check(case.sql)
+    check(engines, case.sql)
 
 
 @pytest.mark.few(2)
 def test_random_grouping_sets(engines: Engines) -> None:
-    dice = random.Random(engines.session.catalog.name)
-    rows = sum(len(engines.check(random_query(dice))) for _ in range(10))
+    dice = random.Random(engines.catalog.name)
+    rows = sum(len(check(engines, random_query(dice))) for _ in range(10))
     assert rows > 5, "the queries have rows"
 
 
 def test_refused_like_duckdb(tmp_path: Path) -> None:
-    data = dataset(tmp_path, 0)
-    engines = Engines(Session(data.folder), data.connect(), data.tables)
+    engines = Engines(dataset(tmp_path, 0))
     for case in CASES:
         if "refused" in case.marks:
             with pytest.raises(duckdb.Error):
                 engines.duckdb.execute(case.sql)
             with pytest.raises(SqlError):
-                engines.session.sql(case.sql)
+                Session(engines.catalog).sql(case.sql)
 
 
 def test_a_single_set_is_an_aggregate(tmp_path: Path) -> None:

@@ -15,22 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
-from executor.session import Session
-from optimizer.dataset import open_dataset
-from optimizer.errors import ExecutionError, InternalError, NoPlan, PlanscopeError, SqlError
-from tests import once
+from optimizer.errors import ExecutionError, InternalError, PlanscopeError, SqlError
 from tests.conftest import quick_and_slow
-from tests.differential.datasets import POOL, Dataset, dataset
+from tests.differential.datasets import POOL, dataset
+from tests.differential.engines import Engines
 from tests.differential.join_queries import join_queries, raising_join_queries
 from tests.differential.queries import Query, failing_queries, queries
 from tests.differential.variants import variants
 from tests.examples import try_examples
 from tests.reference.compare import Row, assert_result, assert_same_kinds, rows_of
-from tests.reference.naive import run_query
 
 # a third join many tables; one in ten has a join that may raise, one in ten is meant to fail on some values
 STATEMENTS = st.integers(0, 9).flatmap(
@@ -63,27 +59,6 @@ COMMON_PARTS = st.builds(lambda own, each: {**each, "common_parts": own}, st.sam
 
 MANY, PARTS = int(os.environ.get("PLANSCOPE_FUZZ_QUERIES", "20000")), 40
 RANDOM = quick_and_slow([(0, 50), (1, 50)], [(2, 200), *((1000 + part, MANY // PARTS) for part in range(PARTS))])
-
-
-class Engines:
-    """DuckDB, the naive evaluator and planscope over one dataset."""
-
-    def __init__(self, data: Dataset) -> None:
-        self.data = data
-        self.duckdb = data.connect()
-        self.catalog = open_dataset(data.folder)
-
-    def naive(self, sql: str) -> list[Row]:
-        return run_query(once.bound(sql, self.catalog), self.data.tables)
-
-    def optimized(self, sql: str, settings: dict[str, Any]) -> pa.Table:
-        """Planned with `settings`, or without them where the rules that are off leave no plan."""
-        try:
-            return Session(self.catalog, settings).sql(sql).table
-        except NoPlan:
-            if not settings.get("disable"):
-                raise
-            return Session(self.catalog).sql(sql).table
 
 
 @pytest.fixture(scope="session")

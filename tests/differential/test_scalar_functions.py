@@ -2,26 +2,21 @@
 
 import datetime
 import re
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from executor.session import Session
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
-from optimizer.dataset import open_dataset
 from optimizer.errors import ExecutionError, SqlError, Unsupported
-from optimizer.sql.bind import bind
 from tests.cases import read
+from tests.differential.engines import Engines, engines_over_tables
 from tests.differential.scalar_calls import CALLS, TABLE
-from tests.reference.compare import assert_same_bag, assert_same_kinds, rows_of
-from tests.reference.naive import run_query
+from tests.reference.compare import rows_of
 
-Check = Callable[..., None]
 CASES = read(Path(__file__).with_name("scalar_calls.cases"), "where", "ours", "fails", "refused")
 
 
@@ -30,56 +25,39 @@ def queries(*marks: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
-    folder: Path = tmp_path_factory.mktemp("functions")
-    parquet.write_table(TABLE, folder / "e.parquet")
-    return Session(open_dataset(folder))
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Engines:
+    return engines_over_tables(tmp_path_factory.mktemp("functions"), {"e": TABLE})
 
 
 @pytest.fixture(scope="module")
-def oracle() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    connection.register("e", TABLE)
-    return connection
-
-
-@pytest.fixture(scope="module")
-def check(session: Session, oracle: duckdb.DuckDBPyConnection) -> Check:
-    def run(sql: str, duckdb_too: bool = True) -> None:
-        found = session.sql(sql).table
-        assert_same_bag(run_query(bind(sql, session.catalog), {"e": TABLE}), rows_of(found))
-        if duckdb_too:
-            expected = oracle.sql(sql).to_arrow_table()
-            assert_same_kinds(expected, found)
-            assert_same_bag(rows_of(expected), rows_of(found))
-
-    return run
+def session(engines: Engines) -> Session:
+    return Session(engines.catalog)
 
 
 @pytest.mark.parametrize("calls", [*queries(), *(", ".join(CALLS[i : i + 8]) for i in range(0, len(CALLS), 8))])
-def test_in_select(check: Check, calls: str) -> None:
-    check(f"SELECT n, {calls} FROM e")
+def test_in_select(engines: Engines, calls: str) -> None:
+    engines.check(f"SELECT n, {calls} FROM e")
 
 
 @pytest.mark.parametrize("call", queries("where"))
-def test_in_select_and_where(check: Check, call: str) -> None:
-    check(f"SELECT n, {call} FROM e")
-    check(f"SELECT n FROM e WHERE {call}")
-    check(f"SELECT n FROM e LEFT JOIN (SELECT n + 1 AS m FROM e) o ON n = m WHERE NOT ({call})")
+def test_in_select_and_where(engines: Engines, call: str) -> None:
+    engines.check(f"SELECT n, {call} FROM e")
+    engines.check(f"SELECT n FROM e WHERE {call}")
+    engines.check(f"SELECT n FROM e LEFT JOIN (SELECT n + 1 AS m FROM e) o ON n = m WHERE NOT ({call})")
 
 
 @pytest.mark.parametrize("call", queries("ours"))
-def test_what_duckdb_lacks(check: Check, call: str) -> None:
-    check(f"SELECT n, {call} FROM e", duckdb_too=False)
+def test_what_duckdb_lacks(engines: Engines, call: str) -> None:
+    engines.check(f"SELECT n, {call} FROM e", duckdb_too=False)
 
 
 @pytest.mark.parametrize("call", queries("fails"))
-def test_refused_values(check: Check, oracle: duckdb.DuckDBPyConnection, call: str) -> None:
+def test_refused_values(engines: Engines, call: str) -> None:
     with pytest.raises(duckdb.Error):
-        oracle.sql(f"SELECT {call} FROM e").fetchall()
+        engines.duckdb.sql(f"SELECT {call} FROM e").fetchall()
     with pytest.raises((ExecutionError, SqlError)):
-        check(f"SELECT {call} FROM e")
-    check(f"SELECT CASE WHEN n > 99 THEN CAST({call} AS VARCHAR) END FROM e")
+        engines.check(f"SELECT {call} FROM e")
+    engines.check(f"SELECT CASE WHEN n > 99 THEN CAST({call} AS VARCHAR) END FROM e")
 
 
 def test_ignoring_case(session: Session) -> None:
@@ -124,10 +102,10 @@ def test_a_format_that_is_read_is_tried_when_bound(session: Session, function: s
         session.optimize(f"SELECT * FROM e WHERE {function}(s, {form}) IS NULL")
 
 
-def test_texts_that_are_no_moments_are_null(check: Check) -> None:
+def test_texts_that_are_no_moments_are_null(engines: Engines) -> None:
     """try_strptime is NULL of texts that are not."""
     for condition in ("IS NULL", "IS NOT NULL", "> TIMESTAMP '1900-01-01'", "IS DISTINCT FROM day"):
-        check(f"SELECT n FROM e WHERE try_strptime(CAST(n * 5 AS VARCHAR), '%m') {condition}")
+        engines.check(f"SELECT n FROM e WHERE try_strptime(CAST(n * 5 AS VARCHAR), '%m') {condition}")
 
 
 @pytest.mark.parametrize("call", ["now()", "current_timestamp", "get_current_timestamp()", "localtimestamp"])

@@ -1,7 +1,5 @@
 """Queries nested as deep as the binder allows run, on Python's default recursion limit and whatever decorrelates them."""
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,13 +8,7 @@ import pytest
 
 from executor.session import Session
 
-
-@pytest.fixture(autouse=True)
-def default_recursion_limit() -> Iterator[None]:
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(1000)
-    yield
-    sys.setrecursionlimit(before)
+pytestmark = pytest.mark.usefixtures("default_recursion_limit")
 
 
 @pytest.mark.parametrize("method", ["general", pytest.param("none", marks=pytest.mark.slow)])

@@ -71,7 +71,7 @@ LIKE_TEXTS = [
 ]  # fmt: skip
 PATTERNS = [
     None, "", "%", "%%", "_", "__", "a%", "%b", "%b%", "_b_", "a%c", "a_c", "%a%b%", "a%b%c", "ä", "AB", "%_", "_%_",
-    "a\\%c", "%bc", "%%a%%",
+    "a\\%c", "%bc", "%%a%%", "ab%b", "b%b%", "%b%b", "%b%b%",
 ]  # fmt: skip
 DATE_PARTS = [
     "year", "quarter", "month", "day", "dayofweek", "dayofyear", "week", "hour", "minute", "second",

@@ -1,7 +1,6 @@
 """Plans on the Spark engine that ask something out of the ordinary of it."""
 
 import gc
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -17,16 +16,12 @@ from optimizer.errors import ExecutionError
 from tests.spark.tasks import Tasks
 
 
+@pytest.mark.usefixtures("default_recursion_limit")
 def test_deep_plans() -> None:
-    limit = sys.getrecursionlimit()
     sql = "select k from t"
     for i in range(100):
         sql = f"select k from (select k, count(*) over (partition by k % {i + 2}) c from ({sql}) b{i}) a{i} where c > 0"
-    try:
-        sys.setrecursionlimit(1000)
-        assert Session({"t": pa.table({"k": range(30)})}, engine=Tasks(3, seed=2)).sql(sql).table.num_rows == 30
-    finally:
-        sys.setrecursionlimit(limit)
+    assert Session({"t": pa.table({"k": range(30)})}, engine=Tasks(3, seed=2)).sql(sql).table.num_rows == 30
 
 
 def test_a_reader_outlives_the_session_of_its_registered_tables() -> None:

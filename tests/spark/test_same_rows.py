@@ -16,7 +16,8 @@ from optimizer.catalog.table import Catalog
 from optimizer.errors import NoPlan
 from tests.conftest import quick_and_slow
 from tests.differential.datasets import dataset
-from tests.differential.test_random_queries import ANY_WAY, STATEMENTS, TWICE_THE_SAME, Engines, try_queries
+from tests.differential.engines import Engines
+from tests.differential.test_random_queries import ANY_WAY, STATEMENTS, TWICE_THE_SAME, try_queries
 from tests.reference.compare import assert_result, rows_of
 from tests.spark.conftest import copied
 from tests.spark.tasks import Tasks, in_row_groups

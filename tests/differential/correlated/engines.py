@@ -8,15 +8,14 @@ import duckdb
 import pyarrow as pa
 
 from optimizer.algebra.query import BoundQuery
-from optimizer.dataset import open_dataset
 from optimizer.errors import InternalError, PlanscopeError, SqlError
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.interface import RuleContext
 from optimizer.stages import STAGES, Given
 from planscope import Session, Settings
 from tests import once
+from tests.differential import engines
 from tests.differential.correlated.tables import dataset
-from tests.differential.datasets import Dataset
 from tests.reference.compare import Row, assert_same_bag, assert_same_kinds, assert_same_list, rows_of
 from tests.reference.naive import run_query
 
@@ -32,12 +31,7 @@ class Failed(NamedTuple):
         return f"{type(self.error).__name__}: {str(self.error).splitlines()[0]}"
 
 
-class Engines:
-    def __init__(self, data: Dataset) -> None:
-        self.data = data
-        self.duckdb = data.connect()
-        self.catalog = open_dataset(data.folder)
-
+class Engines(engines.Engines):
     def by_duckdb(self, sql: str) -> pa.Table | Failed:
         try:
             return self.duckdb.execute(sql).to_arrow_table()

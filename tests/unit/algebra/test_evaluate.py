@@ -135,8 +135,12 @@ def to(type: pa.DataType, lenient: bool = False) -> Callable[..., Scalar]:
 
 @pytest.mark.parametrize(
     ("type", "values"),
-    [(I32, INTS), (dec(9, 2), DECS), (F64, DOUBLES), (F32, FLOATS), (STR, STRINGS), (DATE, DATES), (BOOL, BOOLS), (TS, TIMES)],
-)
+    [
+        (I8, TINY), (I32, INTS), (pa.uint64(), [None, 0, 1, 2**63, 2**64 - 1]), (dec(9, 2), DECS),
+        (dec(38, 2), extremes(dec(38, 2))), (F64, DOUBLES), (F32, FLOATS), (STR, STRINGS), (DATE, DATES), (BOOL, BOOLS),
+        (TS, TIMES),
+    ],
+)  # fmt: skip
 def test_comparisons(type: pa.DataType, values: list) -> None:
     for function in ("=", "<>", "<", "<=", ">", ">="):
         check(f"a {function} b", BOOL, call(function, BOOL), (type, values), (type, values))
@@ -154,6 +158,7 @@ def test_comparisons(type: pa.DataType, values: list) -> None:
         for constant in values[:4] + values[-2:]:
             check_compiled(lambda a, f=function, c=constant: Call(f, (a, Literal(c, type)), BOOL), (type, values))
             check_compiled(lambda a, f=function, c=constant: Call(f, (Literal(c, type), a), BOOL), (type, values))
+            check_compiled(lambda a, f=function, c=constant: Call(f, (Literal(c, type),) * 2, BOOL), (type, [None]))
     for function in ("coalesce", "greatest", "least"):
         check_compiled(call(function, type), (type, values), (type, values), (type, values[:3]))
     check_compiled(lambda a: InList(a, tuple(Literal(v, type) for v in values[1:4])), (type, values))

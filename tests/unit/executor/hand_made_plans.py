@@ -21,7 +21,7 @@ from optimizer.rules.join_keys import split_keys
 
 I32, I64, F64, STR, DATE = pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.date32()
 DEC = pa.decimal128(9, 2)
-SMALL = Tuning(batch=5, pairs=7, window=4, merge=6, inline=0, workers=2)
+SMALL = Tuning(batch=5, pairs=7, window=4, merge=6, part=3, inline=0, workers=2)
 TUNINGS = (SMALL, Tuning())
 Row = dict[int, Any]
 

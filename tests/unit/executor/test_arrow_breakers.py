@@ -33,6 +33,7 @@ from optimizer.algebra import AggregateCall, AggregateItem, Cast, Scalar, SetOpK
 from optimizer.algebra.evaluate_order import group_key
 from optimizer.algebra.physical import ConstantRows, HashAggregate, HashSetOp, LimitRows, Sort, StreamingAggregate, TopK, UnionAll
 from optimizer.errors import ExecutionError
+from tests.reference.compare import same_row
 from tests.reference.naive import aggregate_value, sort_rows
 
 SIZES = (0, 1, 12, 60)
@@ -42,18 +43,6 @@ def sum_type(type: pa.DataType) -> pa.DataType:
     if pa.types.is_decimal(type):
         return pa.decimal128(38, type.scale)
     return pa.decimal128(38, 0) if pa.types.is_integer(type) else F64
-
-
-def same(got: Sequence[tuple], want: Sequence[tuple]) -> bool:
-    return len(got) == len(want) and all(
-        len(a) == len(b) and all(equal(x, y) for x, y in zip(a, b, strict=True)) for a, b in zip(got, want, strict=True)
-    )
-
-
-def equal(a: Any, b: Any) -> bool:
-    if isinstance(a, float) and isinstance(b, float):
-        return math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12) or (math.isnan(a) and math.isnan(b))
-    return a == b and isinstance(a, type(b))
 
 
 def calls_over(plans: Plans, ids: Sequence[int]) -> list[AggregateItem]:
@@ -105,7 +94,7 @@ def test_aggregates(tmp_path: Path, keys: tuple[pa.DataType, ...], streaming: bo
                 got, expected = sorted(got, key=lambda r: repr(r[: len(keys)])), sorted(want, key=lambda r: repr(r[: len(keys)]))
             else:
                 expected = want
-            assert same(got, expected), (size, got, expected)
+            assert len(got) == len(expected) and all(map(same_row, expected, got)), (size, got, expected)
 
 
 def test_aggregation_without_aggregates_is_distinct_and_columns_are_pruned(plans: Plans) -> None:

@@ -4,10 +4,8 @@ import random
 from decimal import Decimal
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
-from executor.arrow.comparisons import KERNELS, compare
 from executor.arrow.decimal_trees import is_tree
 from executor.arrow.expressions import compile_scalar
 from optimizer.algebra.evaluate import evaluate
@@ -75,34 +73,3 @@ def test_no_rows() -> None:
     batch = pa.record_batch([pa.array([], A.type), pa.array([], B.type)], ["c1", "c2"])
     made = compile_scalar(TREES["price"])(batch)
     assert len(made) == 0 and made.type == dec(18, 4)
-
-
-COMPARED = {
-    dec(15, 2): [Decimal("1.10"), None, Decimal("-9999999999999.99"), Decimal(0), Decimal("9999999999999.99")],
-    dec(18, 0): [Decimal(10) ** 18 - 1, None, 1 - Decimal(10) ** 18, Decimal(0)],
-    dec(38, 2): [Decimal(10) ** 30, None, Decimal(0)],
-    pa.int64(): [-(2**63), None, 2**63 - 1, 0],
-    pa.int8(): [-128, None, 127, 0],
-    pa.uint64(): [2**64 - 1, None, 0, 2**63],
-    pa.date32(): [0, None, -719162, 2932896],
-    pa.timestamp("us"): [0, None, -(2**60), 2**60],
-    pa.string(): ["", None, "a", "b"],
-    pa.bool_(): [True, None, False],
-}
-
-
-@pytest.mark.parametrize("type", COMPARED, ids=str)
-@pytest.mark.parametrize("function", KERNELS)
-def test_comparisons_are_arrows(type: pa.DataType, function: str) -> None:
-    values = COMPARED[type]
-    pairs = [(a, b) for a in values for b in values]
-    left, right = (pa.array([None, *side], type) for side in zip(*pairs, strict=True))
-    kernel = KERNELS[function]
-    for a, b in ((left, right), (left.slice(3), right.slice(3)), (left.drop_null(), left.drop_null()), (left[:0], right[:0])):
-        assert compare(function, a, b).equals(kernel(a, b))
-    for constant in pa.array(values, type):
-        for array in (left, left.slice(2, 5), left.drop_null()):
-            assert compare(function, array, constant).equals(kernel(array, constant))
-            assert compare(function, constant, array).equals(kernel(constant, array))
-        assert compare(function, constant, constant).equals(kernel(constant, constant))
-    assert compare(function, left, right).null_count == pc.sum(pc.is_null(kernel(left, right))).as_py()

@@ -14,14 +14,9 @@ Bind = Callable[[str], BoundQuery]
 
 
 @pytest.fixture(autouse=True)
-def default_recursion_limit() -> Iterator[None]:
-    """Python's own limit, whatever ran before (Hypothesis raises it); binding must leave it as it found it."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(1000)
+def binding_leaves_the_limit(default_recursion_limit: None) -> Iterator[None]:
     yield
-    changed = sys.getrecursionlimit()
-    sys.setrecursionlimit(before)
-    assert changed == 1000
+    assert sys.getrecursionlimit() == 1000
 
 
 ONE = "select a from t"
