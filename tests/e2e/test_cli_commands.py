@@ -189,7 +189,7 @@ for query, data in zip(sys.argv[1::2], sys.argv[2::2]):
 
 
 def test_same_output_for_every_hash_seed(shop):
-    """Of queries in which many rules fire before the search: there are 20 that do in TPC-H and JOB."""
+    """Of queries that 20 rules rewrite before the search."""
     queries = [JOIN, str(shop)]
     for name in ("tpch/q02", "tpch/q13", "tpch/q17", "tpch/q19", "job/9a", "job/17b"):
         queries += [name, "tpch:0.01" if name.startswith("tpch") else "job"]
@@ -200,5 +200,5 @@ def test_same_output_for_every_hash_seed(shop):
         text = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
         return re.sub(r'"(t|ms)": ?(\{[^}]*\}|[^,}\s]+)', "", text)
 
-    one, other = printed("0"), printed("1")
-    assert one == other and one.count("<svg") == 7 and one.count('"header"') == 7
+    found = {printed(seed) for seed in ("0", "1")}
+    assert len(found) == 1 and [(text.count("<svg"), text.count('"header"')) for text in found] == [(7, 7)]
