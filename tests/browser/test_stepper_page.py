@@ -194,7 +194,7 @@ def test_splits_that_the_table_cut(show):
     assert page.locator(".use").count() > 0 and "G-" not in page.locator(".use").first.inner_text()
 
 
-def test_figures_are_those_of_python(show, q5_page):
+def test_figures_are_those_of_python(show):
     """To the last digit, also in the middle between two."""
     numbers = random.Random(3)
     values = [0.0, 0.125, 0.375, 2.5e-7, 0.0099999, 1e9 - 0.005, 1e9, 2.6325e15, 2.6335e15, 1.5e300]

@@ -5,7 +5,6 @@ import re
 import shlex
 import sys
 import zipfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -153,7 +152,7 @@ def test_plug_ins_and_files(tmp_path: Path) -> None:
         make_bundle(SQL, SHOP, Settings(estimator="true"))
 
 
-def zipped(path: Path, members: dict[str, bytes], change: Callable[[zipfile.ZipInfo], None] | None = None) -> Path:
+def zipped(path: Path, members: dict[str, bytes]) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         for name, content in members.items():
             file.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)

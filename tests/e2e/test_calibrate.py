@@ -28,16 +28,6 @@ def test_calibrate_fails_before_it_measures(planscope, tmp_path: Path) -> None:
     assert done.code == 2 and "there is no folder" in done.err and "making tables" not in done.err
 
 
-def test_a_bad_file_is_named(planscope, tmp_path: Path) -> None:
-    path = tmp_path / "machine.json"
-    path.write_text(json.dumps({"format": "planscope-coefficients", "version": 1, "coefficients": {"strat": 1}}), "utf-8")
-    done = planscope("explain", "job/1a", "--set", f"coefficients={path}")
-    assert done.code == 2
-    assert str(path) in done.err and 'unknown coefficient "strat" (did you mean "start"?)' in done.err and "missing" in done.err
-    done = planscope("explain", "job/1a", "--set", "cost_model=spark", "--set", "spark_nodes=0")
-    assert done.code == 2 and "spark_nodes is at least 1" in done.err
-
-
 @pytest.mark.parametrize("model", ["c_out", "c_mm", "spark"])
 def test_every_model_plans(planscope, model: str) -> None:
     done = planscope("explain", "job/1a", "--set", f"cost_model={model}")

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_terminal import UNSAFE, harmless
-
 JOIN = "select p.name, count(*) as n from people p join sales s on p.id = s.person group by p.name order by n desc"
 
 
@@ -158,10 +156,3 @@ def test_diff_of_two_datasets_names_them(planscope, shop, tmp_path, monkeypatch)
 def test_diff_says_what_is_wrong(planscope, shop, arguments, message):
     done = planscope("diff", "-d", str(shop), *arguments)
     assert done.code == 2 and message.lower() in " ".join(done.err.lower().split())
-
-
-def test_nothing_that_a_terminal_obeys(planscope, shop):
-    sql = f"select id from people where name = '{UNSAFE}'"
-    for arguments in (("diff", sql, "-d", str(shop), "--", "--set", "pruning=none"), ("picture", "memo", sql, "-d", str(shop))):
-        done = planscope(*arguments)
-        assert done.code == 0 and harmless(done.err) and harmless(done.out.replace("\xa0", " "))

@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from executor.session import Session
 from optimizer.prepass.program import PROGRAM
 from optimizer.prepass.program_text import parse_program
@@ -53,22 +51,6 @@ def test_another_program(planscope, shop, tmp_path: Path) -> None:
     assert "batch filter_push_join: " in out and "batch predicates" not in out
     rows = [planscope("run", SQL, "-d", str(shop), *more, "--format", "csv").out for more in ((), ("--program", str(file)))]
     assert sorted(rows[0].splitlines()) == sorted(rows[1].splitlines())
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('[[step]]\nname = "a"\nrules = ["filter_murge"]', 'step "a": unknown rule "filter_murge"\ndid you mean "filter_merge"?'),
-        ("[[step", "is not valid TOML"),
-        (None, "cannot read program"),
-    ],
-)
-def test_a_wrong_program_is_refused(planscope, shop, tmp_path: Path, text: str | None, message: str) -> None:
-    file = tmp_path / "p.toml"
-    if text is not None:
-        file.write_text(text, encoding="utf-8")
-    done = planscope("explain", SQL, "-d", str(shop), "--program", str(file))
-    assert done.code == 2 and done.out == "" and message in done.err
 
 
 def test_what_did_not_converge_is_said_everywhere(planscope, shop, tmp_path: Path) -> None:

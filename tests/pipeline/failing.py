@@ -34,8 +34,8 @@ def _real() -> Any:
 
 
 def measure(item: Item) -> list[Row]:
-    """`hang` never ends, `hog` occupies memory, `burst` asks for too much at once, `leak` keeps 200 MB for good, `exit`, `kill`
-    and `abort` end the process, `raise` and `bug` raise; anything else is measured."""
+    """`hang` never ends, `burst` asks for too much at once, `leak` keeps 200 MB for good, `exit`, `kill` and `abort` end the
+    process, `raise` and `bug` raise; anything else is measured."""
     if SLOW.exists():
         time.sleep(0.05)
     if LOG.exists():
@@ -46,10 +46,6 @@ def measure(item: Item) -> list[Row]:
         pass_time(1000)
         while True:
             signal.pause()
-    elif name == "hog":
-        while True:
-            _kept.append(bytearray(b"x") * (16 * MB))
-            time.sleep(0.005)
     elif name == "burst":
         bytearray(1 << 44)
     elif name == "leak":

@@ -117,13 +117,9 @@ def test_a_master_without_workers_is_said(tmp_path: Path) -> None:
 PLANS = """
 import os, signal, sys, threading
 from executor.session import Session
-from executor.spark.engine import SparkEngine
 from experiments.pipeline.spark.session import spark_session
 from tests.reference.compare import assert_result, rows_of
-from tests.spark.tasks import AnyCost
-
-class Moving(SparkEngine):
-    moving = property(lambda self: AnyCost(5))
+from tests.spark.tasks import Moving
 
 url, worker = sys.argv[1], int(sys.argv[2])
 spark = spark_session(url)

@@ -95,12 +95,8 @@ def test_an_experiment_on_a_server(server: str, tmp_path: Path) -> None:
 PLAN = """
 import sys
 from executor.session import Session
-from executor.spark.engine import SparkEngine
 from experiments.pipeline.spark.session import spark_session
-from tests.spark.tasks import AnyCost
-
-class Moving(SparkEngine):
-    moving = property(lambda self: AnyCost(3))
+from tests.spark.tasks import Moving
 
 session = Session("shop/", engine=Moving(lambda: spark_session(remote=sys.argv[1]), tasks=3))
 sql = "with c as (select a % 5 k, count(*) n from t group by 1) select x.k, x.n, (select max(n) from c) m from c x order by 1"

@@ -4,25 +4,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from executor.session import Session
-from executor.spark.engine import SparkEngine
 from optimizer.catalog.table import Catalog
-from optimizer.cost.spark import SparkCost
 from optimizer.errors import ExecutionError
 from tests.conftest import quick_and_slow
 from tests.processes import run_python, wait_until
 from tests.reference.compare import assert_result, rows_of
 from tests.spark.conftest import shared_tpch
-from tests.spark.tasks import AnyCost
+from tests.spark.tasks import Moving
 
 __all__ = ["shared_tpch"]  # a fixture
-
-
-class Moving(SparkEngine):
-    """Exchanges cost next to nothing, so that small tables too are read in parts."""
-
-    @property
-    def moving(self) -> SparkCost:
-        return AnyCost(7)
 
 
 TWICE = """with t as (select o_custkey k, sum(o_totalprice) s from orders group by o_custkey)

@@ -15,7 +15,6 @@ from experiments.bench.child import Child
 from experiments.bench.experiment import Row
 from experiments.bench.on_spark import chunk_of, measure_items
 from experiments.bench.registry import load
-from experiments.bench.runner import Limits, run
 from experiments.bench.store import Store
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.sweep.columns import SETTLED
@@ -89,15 +88,6 @@ def test_each_failure_is_a_row_and_the_rest_is_not_touched(child: Any, tmp_path:
     again = {name for name, row in rows.items() if row["attempts"] == 2}
     assert again == {"exit", "burst"}, "only what may be the fault of earlier items of its process is tried again"
     assert {row["attempts"] for row in rows.values()} == {1, 2}
-
-
-def test_memory_is_watched(child: Any) -> None:
-    plan = planned(["one", "hog", "two"], memory=400)
-    made = child(plan)
-    _, hog, two = (row_by(made, plan, number) for number in range(3))
-    assert hog["error_kind"] == "memory", hog
-    assert "MB of the 400 MB allowed" in hog["error"] or "memory" in hog["error"].lower()
-    assert two["status"] == "ok"
 
 
 def test_what_earlier_items_keep_is_not_held_against_a_later_one(child: Any) -> None:
@@ -223,17 +213,6 @@ def test_a_killed_process_between_items_is_replaced(child: Any) -> None:
     wait_until(lambda: made._process.poll() is not None, "it outlives SIGKILL")
     row = row_by(made, plan, 1)
     assert (row["status"], row["attempts"]) == ("ok", 1)
-
-
-def test_a_sweep_runs_without_spark_as_well(tmp_path: Path) -> None:
-    plan = planned(["one", "raise", "two"])
-    store = Store(tmp_path, load(plan.measure))
-    write_plan(tmp_path, plan)
-    run(load(plan.measure), plan.items, store, Limits(plan.timeout, plan.memory))
-    rows = store.finish(plan.items).to_pylist()
-    assert [(row["query"], row["status"], row["number"]) for row in rows] == [
-        ("one", "ok", 0), ("raise", "error", 1), ("two", "ok", 2),
-    ]  # fmt: skip
 
 
 def test_items_of_a_task_do_not_depend_on_the_machine() -> None:

@@ -189,9 +189,9 @@ def _show_value(value: Any) -> str:
     return repr(value)
 
 
-def _listed(title: str, rows: list[Row], most: int = 10) -> str:
+def _listed(title: str, rows: list[Row]) -> str:
     counts = Counter(show(row) for row in rows)
-    lines = [f"  {text}" + (f"  x {n}" if n > 1 else "") for text, n in list(counts.items())[:most]]
-    if len(counts) > most:
-        lines.append(f"  and {len(counts) - most} more")
+    lines = [f"  {text}" + (f"  x {n}" if n > 1 else "") for text, n in counts.items()]
+    if len(lines) > 10:
+        lines[10:] = [f"  and {len(lines) - 10} more"]
     return f"{title}: {len(rows)}\n" + "\n".join(lines) if rows else f"{title}: none"

@@ -1,4 +1,4 @@
-"""The Spark engine without Spark: tasks run one after the other in this process, and see nothing but what is sent to them."""
+"""Engines of tests: `Moving` on Spark, and `Tasks` without it: they run one after the other, and see only what they are sent."""
 
 import pickle
 import random
@@ -27,6 +27,14 @@ class AnyCost(SparkCost):
         return self._dice.expovariate(1e-3)
 
     gather = broadcast
+
+
+class Moving(SparkEngine):
+    """On Spark; exchanges cost next to nothing, so that small tables too are read in parts."""
+
+    @property
+    def moving(self) -> SparkCost:
+        return AnyCost(7)
 
 
 class Tasks(SparkEngine):

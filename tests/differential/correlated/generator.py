@@ -59,7 +59,7 @@ class QueryMaker:
         clause = ""
         if self.dice.chance(10):
             self.used.add("CTE")
-            table = self.table((), 1, 0)
+            table = self.table(())
             items = ", ".join(f"{c.text} AS v{i}" for i, c in enumerate(table.columns))
             clause = f"WITH w AS (SELECT {items} FROM {table.text}) "
             self.ctes.append(From("w", tuple(Column(f"v{i}", c.type) for i, c in enumerate(table.columns)), table.rows))
@@ -263,7 +263,7 @@ class QueryMaker:
             call = self.dice.pick((f"{call} + 1", f"COALESCE({call}, 7) + 1", f"CASE WHEN {call} > 1 THEN 5 ELSE 6 END"))
         return f"SELECT {call} AS c0 FROM {source.text}{where}"
 
-    def key_lookup(self, outer: Outer, type: str, rows: int, levels: int) -> str:
+    def key_lookup(self, outer: Outer, type: str, rows: int) -> str:
         """One row at most: k.id is unique, declared or not."""
         self.blocks += 1
         name = self.alias()
@@ -285,9 +285,9 @@ class QueryMaker:
     def item(self, outer: Outer, rows: int, levels: int) -> From:
         if self.dice.chance(18) and self.room(rows) and levels > 0:
             return self.derived(outer, rows, levels)
-        return self.table(outer, rows, levels)
+        return self.table(outer)
 
-    def table(self, outer: Outer, rows: int, levels: int) -> From:
+    def table(self, outer: Outer) -> From:
         if self.ctes and self.dice.chance(50):
             cte, name = self.ctes[0], self.alias()
             return From(f"w {name}", tuple(Column(f"{name}.{c.text}", c.type) for c in cte.columns), cte.rows)

@@ -100,14 +100,14 @@ class Scalars:
             return f"({self.maker.scalar_aggregate(outer, type, rows, levels)})"
         if die < 14:
             self.note("scalar key lookup")
-            return f"({self.maker.key_lookup(outer, type, rows, levels)})"
+            return f"({self.maker.key_lookup(outer, type, rows)})"
         if die < 18:
             self.note("scalar LIMIT 1")
             return f"({self.maker.limited(outer, (type,), rows, levels, most=1)})"
         self.note("scalar of any number of rows")
         return f"({self.maker.block(outer, (type,), rows, levels)})"
 
-    def comparison(self, scope: Scope, type: str, left: str, right: str) -> str:
+    def comparison(self, type: str, left: str, right: str) -> str:
         die = self.dice.number(0, 19)
         if die < 10:
             return f"{left} = {right}"
@@ -125,8 +125,8 @@ class Scalars:
         column = self.column(scope, type)
         if type == INT and self.dice.chance(15):
             self.note("correlated expression")
-            return self.comparison(scope, type, f"{column} + {self.value(scope, INT, 0)}", f"{outer} + 1")
-        return self.comparison(scope, type, column, outer)
+            return self.comparison(type, f"{column} + {self.value(scope, INT, 0)}", f"{outer} + 1")
+        return self.comparison(type, column, outer)
 
     def condition(self, scope: Scope, depth: int = 1) -> str:
         die = self.dice.number(0, 19)
@@ -142,7 +142,7 @@ class Scalars:
             return f"{self.column(scope, INT)} IS {self.dice.pick(('', 'NOT '))}NULL"
         type = TEXT if self.dice.chance(12) else INT
         left, right = self.column(scope, type), self.value(scope, type, 0)
-        return self.comparison(scope, type, left, right if right != left else self.dice.pick(CONSTANTS[type]))
+        return self.comparison(type, left, right if right != left else self.dice.pick(CONSTANTS[type]))
 
     def subquery_condition(self, scope: Scope) -> str:
         """A condition with a subquery, alone or where it needs three values."""
@@ -189,7 +189,7 @@ class Scalars:
             row = f"({self.column(scope, INT)}, {self.value(scope, INT, 0)})"
             word = self.dice.pick(("IN", "NOT IN"))
             return f"{row} {word} ({self.maker.relation(outer, (INT, INT), rows, levels)})"
-        return self.comparison(scope, type, self.column(scope, type), self.scalar_subquery(scope, type))
+        return self.comparison(type, self.column(scope, type), self.scalar_subquery(scope, type))
 
     def any_columns(self, scope: Scope, count: int) -> Sequence[Column]:
         """Up to `count` different columns of the block."""

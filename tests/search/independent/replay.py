@@ -96,7 +96,7 @@ def _part(force: Cheapest, node: PlanNode) -> Part:
         case StreamingAggregate(keys, _):
             _groups(known[0], items, mask(keys), "a streaming aggregate")
             determined = known[0].closure(mask(keys))
-            cut = next((i for i, item in enumerate(items) if not _determined(known[0], item, determined)), None)
+            cut = next((i for i, item in enumerate(items) if not _determined(item, determined)), None)
             items, level = items[:cut], level + 1
         case HashAggregate():
             items, level = (), level + 1
@@ -116,7 +116,7 @@ def _keys(order: Collation) -> Order:
     return tuple(Key(*key) for key in order)
 
 
-def _determined(known: Known, item: Key | Rows, columns: int) -> bool:
+def _determined(item: Key | Rows, columns: int) -> bool:
     """Whether rows equal on `columns`, a closure, are equal on an item."""
     if isinstance(item, Key):
         return bool(columns >> item.column & 1)
@@ -132,7 +132,7 @@ def _sorted(known: Known, items: Items, wanted: Order) -> bool:
     want = known.reduced(wanted)
     here = known.closure(0)
     for item in items:
-        if _determined(known, item, here):
+        if _determined(item, here):
             continue
         if not want or isinstance(item, Rows) or known.reduced((item,)) != want[:1]:
             break
@@ -146,7 +146,7 @@ def _groups(known: Known, items: Items, columns: int, who: str) -> Items:
     for cut, item in enumerate(items):
         if not target & ~here:
             return items[:cut]
-        if not _determined(known, item, target):
+        if not _determined(item, target):
             break
         here = _with(known, here, item)
     if target & ~here:

@@ -95,7 +95,7 @@ def test_boxes_have_room_for_operators_and_costs(tpch):
     assert page_cuts_at >= len(op)
 
 
-def test_limits_of_tasks_are_figures_like_all(tpch):
+def test_limits_of_tasks_are_figures_like_all():
     names = Names(Replay([]).seek(0), {1: "optimize group 5 for any, limit 9934.89"})
     assert names.task(1) == "optimize G5, limit 9,934.89"
 

@@ -246,7 +246,7 @@ def test_a_breakpoint_stops_the_search_itself(live: LiveQuery, events: list[dict
     assert live.ended and [e["kind"] for e in stepper.replay.events] == [e["kind"] for e in events]
 
 
-def test_settings_and_rows_can_be_changed_and_the_search_run_again(live: LiveQuery, events: list[dict[str, object]]) -> None:
+def test_settings_and_rows_can_be_changed_and_the_search_run_again(live: LiveQuery) -> None:
     stepper = Stepper(live.again(), live)
     stepper.run("break prune")
     stepper.run("set pruning=none")
@@ -307,7 +307,7 @@ def test_a_conversation_repeats_remembers_and_goes_on_after_mistakes(stepper: St
     assert set(KINDS) <= set(stepper.completions("until "))
 
 
-def test_sets_of_relations_have_names_before_they_are_groups(session: Session) -> None:
+def test_sets_of_relations_have_names_before_they_are_groups() -> None:
     """Of a trace that ended, where some are groups."""
     trace = Trace()
     Session("tpch:0.01", {**TO_WATCH, "region": "tasks"}).optimize("tpch/q05", trace)

@@ -49,10 +49,10 @@ def count(tree: Node) -> int | None:
     return tree.op.count if isinstance(tree, Tree) and isinstance(tree.op, Limit) else None
 
 
-def turn(source: int, target: int, name: str | None = None) -> RewriteRule:
+def turn(source: int, target: int) -> RewriteRule:
     """A limit of `source` rows becomes one of `target`."""
 
     def change(tree: Tree, context: RuleContext) -> Tree | None:
         return limit(target, tree.inputs[0]) if count(tree) == source else None
 
-    return rewrite(node(Limit, ANY), name=name or f"{source}_to_{target}")(change)
+    return rewrite(node(Limit, ANY), name=f"{source}_to_{target}")(change)

@@ -74,7 +74,8 @@ def test_a_rule_fires_once_on_a_common_subexpression_and_all_parents_see_it(orde
         asked.append(tree)
         return limit(count(tree) - 1, tree.inputs[0]) if count(tree) > 3 else None
 
-    result = run(twice(lambda: limit(5, where(0, 1, limit(4, scan(0))))), Batch("b", (lower,), fixpoint, order))
+    batches = (Batch(name, (lower,), fixpoint, order) for name in ("first", "again"))
+    result = run(twice(lambda: limit(5, where(0, 1, limit(4, scan(0))))), *batches)
     assert sorted(steps(result)) == ["lower 4>3", "lower 4>3", "lower 5>4"]
     left, right = result.tree.inputs
     assert left is right and count(left) == 3

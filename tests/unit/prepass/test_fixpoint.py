@@ -1,16 +1,11 @@
-"""The default program on real queries: it reaches its fixpoint, in every order the same way each time, and quickly."""
+"""The default program on real queries: it reaches its fixpoint, in every order, and quickly."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import built_in_queries, resolve_sql
-from optimizer.algebra.printing import show_tree
 from optimizer.catalog.table import Catalog
 from optimizer.decorrelate.methods import decorrelate
 from optimizer.decorrelate.removal import remove_subqueries
@@ -22,9 +17,7 @@ from optimizer.settings import DEFAULTS
 from optimizer.sql.bind import bind
 from optimizer.stages import required_only
 from planscope import Session, Tree
-from tests.processes import PATIENCE
 
-ROOT = Path(__file__).parent.parent.parent.parent
 TPCH = [f"tpch/q{i:02d}" for i in range(1, 23)]
 JOB = [query.name for query in built_in_queries() if query.name.startswith("job/")]
 
@@ -93,28 +86,3 @@ def test_one_firing_at_a_time_gets_there_too(tpch: Catalog) -> None:
         assert done.converged, (name, done.notes)
         for batch in done.batches:
             assert batch.stop - batch.start <= batch.passes * len(next(b for b in PROGRAM if b.name == batch.batch).rules)
-
-
-def print_firings(data: str) -> None:
-    """What fires in TPC-H or in a part of JOB, in two orders, and the trees it leads to."""
-    catalog, names = (open_data("tpch:0.01"), TPCH) if data == "tpch" else (open_data("job"), JOB[::6])
-    for name in names:
-        for program in (PROGRAM, tuple(batch._replace(order=MatchOrder.BOTTOM_UP) for batch in PROGRAM)):
-            tree, context = before_prepass(resolve_sql(name), catalog)
-            done = run_program(program, tree, context)
-            print(name, [firing.rule for firing in done.firings], done.batches)
-            print(show_tree(done.tree, context.columns))
-
-
-@pytest.mark.slow
-def test_any_hash_seed_gives_the_same_firings(tpch: Catalog, job: Catalog, capfd: pytest.CaptureFixture[str]) -> None:
-    """The seed of this process, whatever it is, and another."""
-    code = "from tests.unit.prepass.test_fixpoint import print_firings; print_firings('tpch'); print_firings('job')"
-    environment = {**os.environ, "PYTHONHASHSEED": "4242"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE
-    )
-    assert done.returncode == 0, done.stderr
-    print_firings("tpch")
-    print_firings("job")
-    assert capfd.readouterr().out == done.stdout and len(done.stdout) > 1_000

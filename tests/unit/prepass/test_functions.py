@@ -3,7 +3,7 @@
 import pytest
 
 from optimizer.algebra import Filter, Limit, Tree, conjunction
-from optimizer.errors import InternalError
+from optimizer.errors import InternalError, SqlError
 from optimizer.prepass.functions import rewrite
 from optimizer.prepass.instructions import Batch, MatchOrder
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, Sweep, node
@@ -91,10 +91,17 @@ def test_a_sweep_keeps_its_direction_in_a_batch_of_single_firings(order: MatchOr
         assert steps(result) == [first]
 
 
-def test_a_failing_function_is_named() -> None:
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (KeyError("x"), InternalError("rule broken failed in the pre-pass: KeyError: 'x'")),
+        (SqlError("no good"), SqlError("no good")),
+    ],
+)
+def test_a_failing_function_is_named_unless_the_error_is_ours(error: Exception, raised: Exception) -> None:
     @rewrite(sweep="up")
     def broken(tree: Tree, context: RuleContext) -> Tree | None:
-        raise KeyError("x")
+        raise error
 
-    with pytest.raises(InternalError, match="rule broken failed in the pre-pass: KeyError"):
+    with pytest.raises(type(raised), match=f"^{raised}"):
         run(TOWER, broken)

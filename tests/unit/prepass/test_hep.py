@@ -1,66 +1,13 @@
-"""The runner of rewrites: no question asked twice, errors of ours passed on, one firing for a region of many joins."""
+"""A filter above many joins: one firing for their region."""
 
-from collections import Counter
 from functools import reduce
 from itertools import pairwise
 
-import pytest
-
-from optimizer.algebra import ColumnRef, Filter, Limit, Literal, LogicalOperator, Tree, compare, conjunction
+from optimizer.algebra import ColumnRef, Filter, Literal, Tree, compare, conjunction
 from optimizer.algebra.printing import show_tree
-from optimizer.errors import SqlError
-from optimizer.prepass.functions import rewrite
 from optimizer.prepass.hep import Batch
 from optimizer.prepass.rules.filter_push_join import filter_push_join
-from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
-from tests.unit.prepass.small_trees import BIG, columns_of, count, cross, limit, run, scan, steps
-
-
-class LookAtAll(RewriteRule):
-    """Counts what it was asked."""
-
-    name = "look_at_all"
-    pattern = node(LogicalOperator)
-
-    def __init__(self) -> None:
-        self.asked: Counter[int] = Counter()
-        self.seen: list[Tree] = []
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        self.asked[id(bound)] += 1
-        self.seen.append(bound)
-        return None
-
-
-class Lower(LookAtAll):
-    """A limit above 3 becomes one less."""
-
-    name = "lower"
-    pattern = node(Limit, ANY)
-
-    def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        super().apply(bound, context)
-        rows = count(bound)
-        assert rows is not None
-        return limit(rows - 1, bound.inputs[0]) if rows > 3 else None
-
-
-def test_rules_fire_until_none_does_and_no_tree_is_asked_about_twice() -> None:
-    lower, look = Lower(), LookAtAll()
-    tower = limit(6, limit(6, limit(6, limit(6, scan(0)))))
-    result = run(tower, Batch("all", (look, lower)), Batch("again", (lower, look)))
-    assert sorted(steps(result)) == ["lower 4>3"] * 4 + ["lower 5>4"] * 4 + ["lower 6>5"] * 4
-    assert result.converged
-    assert set(lower.asked.values()) == {1} and set(look.asked.values()) == {1}
-
-
-def test_errors_of_ours_pass() -> None:
-    @rewrite(node(Limit, ANY))
-    def refuse(tree: Tree, context: RuleContext) -> Tree | None:
-        raise SqlError("no good")
-
-    with pytest.raises(SqlError, match="no good"):
-        run(limit(2, scan(0)), Batch("all", (refuse,)))
+from tests.unit.prepass.small_trees import BIG, columns_of, cross, run, scan
 
 
 def test_a_filter_goes_through_all_joins_at_once() -> None:

@@ -17,7 +17,7 @@ def test_every_join_of_a_group_gives_the_same_estimate(shape: str) -> None:
     """§8.4: estimates belong to the set of relations, bit by bit, from every connected complementary pair."""
     for seed in range(5):
         query = graph_query(shape, 5, seed)
-        search, _ = plan(query)
+        search, _ = plan(query, enumeration="rules")
         estimator = Estimator(query.catalog, query.columns)
         for group in search.memo.live_groups():
             for mexpr in group.logical:

@@ -12,10 +12,10 @@ from optimizer.stats.spread import Spread, spread_of
 BUCKETS = 20
 
 
-def equi_depth(values: list[object], buckets: int = BUCKETS) -> Histogram:
+def equi_depth(values: list[object]) -> Histogram:
     """An exact equi-depth histogram of all values, none of them taken for a common one."""
     ordered = sorted(values)  # type: ignore[type-var]
-    ends = sorted({ordered[round(i * (len(ordered) - 1) / buckets)] for i in range(1, buckets + 1)})  # type: ignore[type-var]
+    ends = sorted({ordered[round(i * (len(ordered) - 1) / BUCKETS)] for i in range(1, BUCKETS + 1)})  # type: ignore[type-var]
     bounds, rows, ndvs, done = [ordered[0]], [], [], 0
     for end in ends:
         upto = bisect_right(ordered, end)  # type: ignore[type-var]
@@ -33,8 +33,10 @@ def spread(values: list[object]) -> Spread:
     return found
 
 
+DICE = random.Random(1)
 DATA = {
-    "uniform": [float(random.Random(1).randrange(10_000)) for _ in range(1)] + [float(i % 997) for i in range(5_000)],
+    "uniform": [float(DICE.randrange(10_000)) for _ in range(5_000)],
+    "cycle": [float(i % 997) for i in range(5_000)],
     "skewed": [float(int(random.Random(i).paretovariate(0.8))) for i in range(5_000)],
     "few": [float(i % 7) for i in range(700)],
     "one": [3.0] * 100,
