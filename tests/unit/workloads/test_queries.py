@@ -53,7 +53,10 @@ def test_a_file_that_ends_in_sql_needs_no_at(tmp_path: Path, monkeypatch: pytest
 def test_sql_from_a_program_names_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.sql").write_text("select 1")
-    assert [named_sql(text) for text in ("@q.sql", "q.sql", "-", "")] == ["@q.sql", "q.sql", "-", ""]
+    assert [named_sql(text) for text in ("-", "")] == ["-", ""]
+    for text in ("@q.sql", "q.sql"):
+        with pytest.raises(SqlError, match=f"^{text} is the name of a file\n"):
+            named_sql(text)
     assert named_sql("tpch/q05") == resolve_sql("tpch/q05") and named_sql("chain/3") == resolve_sql("chain/3")
     with pytest.raises(SqlError, match="did you mean tpch/q05"):
         named_sql("tpch/q5")
