@@ -71,7 +71,9 @@ class Session:
         self.settings = _settings(settings, plugins, preset, cost_model=engine.cost_model)
         self.program = PROGRAM if program is None else program
         self._register = Lock()
-        self._made_of = data if isinstance(data, str | os.PathLike) else None
+        self._made_of: Any = data if isinstance(data, str | os.PathLike) else None
+        if self._made_of is not None and _is_folder(self._made_of):
+            self._made_of = Path(self._made_of).absolute()  # for a process that works in another folder
         if isinstance(data, Mapping):
             self.catalog = Catalog("session", ())
         else:
@@ -292,11 +294,16 @@ def open_data(data: str | os.PathLike[str]) -> Catalog:
     """The catalog of a folder, or of a built-in dataset such as `tpch:0.1`. Raises CatalogError."""
     if not isinstance(data, str | os.PathLike):
         raise CatalogError(f"data is a folder, the name of a dataset, a Catalog or tables by name, not {data!r:.60}")
-    text = os.fspath(data)
-    if isinstance(data, Path) or "/" in text or os.sep in text:
+    if _is_folder(data):
         from optimizer.dataset import open_dataset
 
-        return open_dataset(text)
+        return open_dataset(os.fspath(data))
     from experiments.workloads.data import open_data as open_builtin
 
-    return open_builtin(text, None)
+    return open_builtin(os.fspath(data), None)
+
+
+def _is_folder(data: str | os.PathLike[str]) -> bool:
+    """Whether the name of a folder is meant, and not of a built-in dataset."""
+    text = os.fspath(data)
+    return isinstance(data, Path) or "/" in text or os.sep in text

@@ -245,13 +245,16 @@ def test_arrays_of_values() -> None:
         session.sql("select a from t where a = ?", values=np.array([1j]))
 
 
-def test_a_session_goes_to_another_process_by_its_data_and_settings(tmp_path: Path) -> None:
+def test_a_session_goes_to_another_process_by_its_data_and_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.csv").write_text("a\n1\n2\n")
-    session = Session(tmp_path, {"pruning": "none"}, timeout=9, memory_limit="1MB")
-    for sent in (pickle.loads(pickle.dumps(session)), copy(session)):
-        assert (sent.settings, sent.limits) == (session.settings, session.limits)
-        assert sent.sql("select sum(a) s from t").table.to_pylist() == [{"s": 3}]
-    prepared = pickle.loads(pickle.dumps(session.prepare("select a from t where a > ?")))
+    monkeypatch.chdir(tmp_path)
+    session = Session("./", {"pruning": "none"}, timeout=9, memory_limit="1MB")
+    assert copy(session).sql("select sum(a) s from t").table.to_pylist() == [{"s": 3}]
+    kept = pickle.dumps((session, session.prepare("select a from t where a > ?")))
+    monkeypatch.chdir(tmp_path.parent)
+    sent, prepared = pickle.loads(kept)
+    assert (sent.settings, sent.limits) == (session.settings, session.limits)
+    assert sent.sql("select sum(a) s from t").table.to_pylist() == [{"s": 3}]
     assert prepared.sql([1]).table.to_pylist() == [{"a": 2}]
 
 
