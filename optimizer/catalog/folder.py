@@ -41,8 +41,8 @@ def find_tables(folder: Path) -> list[TableFiles]:
     """
     try:
         there = folder.exists()
-    except OSError as error:  # its name is too long
-        raise CatalogError(f"there is no folder {folder!s:.60}: {error.strerror}") from None
+    except OSError:  # its name is too long
+        raise CatalogError(f"no file can have this name: {folder!s:.60}") from None
     if not there:
         raise CatalogError(f"there is no folder {folder}{_near_names(folder)}")
     if not folder.is_dir():
