@@ -184,7 +184,7 @@ def test_sentences_are_those_of_python(show, q5, q5_page):
 
 def test_splits_that_the_table_cut(show):
     """They have no goals: the relations of both parts are named, and shown as what the event is about."""
-    _, trace = traced(graph_query("star", 6, 8), region="table")
+    _, trace = traced(graph_query("cycle", 6, 9), region="table")
     first = next(i for i, event in enumerate(trace.events) if event["kind"] == "prune" and "left" in event)
     page = show(stepper_page(trace.events), f"#e={first}")
     assert page.locator("table.sum tr").count() == 3 and "its own cost" not in page.locator("table.sum").inner_text()
