@@ -5,6 +5,7 @@ Nothing below the edge reads the environment or a file.
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -238,16 +239,16 @@ class Settings:
         """Settings from `defaults`, the file of a preset, a TOML file, then `name=value` texts, then rules to disable and
         plug-ins; later ones win, but rules and plug-ins are added up. Plug-ins of the file are looked up beside it. Raises
         SettingsError."""
-        values: dict[str, Any] = defaults if preset is None else {**defaults, **read_settings(preset)}
-        values = values if file is None else {**values, **read_settings(file)}
+        layers: list[dict[str, Any]] = [defaults, *(read_settings(each) for each in (preset, file) if each is not None)]
         for pair in pairs:
             name, equals, value = pair.partition("=")
             if not equals:
                 raise SettingsError(f'"{pair}" is not a setting: write name=value, for example pruning=none')
-            values[name.strip()] = value.strip()
-        for name, more in (("disable", disable), ("plugins", plugins)):
-            listed = (*_read(name, values.pop(name, ())), *more)
-            values[name] = tuple(dict.fromkeys(listed))
+            layers.append({name.strip(): value.strip()})
+        layers.append({"disable": disable, "plugins": plugins})
+        values = {name: value for layer in layers for name, value in layer.items()}
+        for name in ("disable", "plugins"):
+            values[name] = tuple(dict.fromkeys(each for layer in layers for each in _read(name, layer.get(name, ()))))
         return cls.from_mapping(values)
 
 
@@ -301,6 +302,8 @@ def _read(name: str, value: Any, own_names: bool = False) -> Any:
             raise SettingsError(f'setting {name} is a whole number, not "{value}"') from None
         if number < 0:
             raise SettingsError(f"setting {name} cannot be negative ({number})")
+        if number >= 1 << 63:
+            raise SettingsError(f"setting {name} is too large a number: 2^63 - 1 is the largest")
         return number
     if isinstance(default, float):
         try:
@@ -351,7 +354,7 @@ def read_settings(path: Path) -> dict[str, Any]:
             line = Places(text).line("", name) or Places(text).line(name)
             raise SettingsError(f"settings file {path}{f', line {line}' if line else ''}: {error}") from None
     if "plugins" in values:
-        values["plugins"] = [str(path.parent / each) for each in _read("plugins", values["plugins"])]
+        values["plugins"] = [str(path.parent / os.path.expanduser(each)) for each in _read("plugins", values["plugins"])]
     return values
 
 

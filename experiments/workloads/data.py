@@ -128,7 +128,7 @@ def dataset_folder(spec: str, progress: Progress | None = None) -> Path:
     name, _, argument = spec.partition(":")
     if name in EXAMPLES:
         return generated_folder(name, argument, progress or _silent)
-    folder = Path(spec).expanduser()
+    folder = Path(os.path.expanduser(spec))
     if not spec or (re.fullmatch(r"(\w{2,}:|(?i:tpch|tpcds|imdb))[^/\\]*", spec) and not folder.exists()):
         raise CatalogError(f'there is no dataset "{spec}"; built in: {", ".join(BUILT_IN)}; or name a folder with tables')
     return folder

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from optimizer.algebra.columns import DataType
-from optimizer.catalog.facts import FileFacts, reading
+from optimizer.catalog.facts import FileFacts, check_names, reading
 from optimizer.catalog.fingerprint import file_fingerprint
 from optimizer.catalog.measure import measure
 from optimizer.catalog.table import TableColumn
@@ -22,6 +22,7 @@ def arrow_facts(path: Path) -> FileFacts:
         pa.memory_map(str(path)) as memory,
         pa.ipc.open_file(memory) as file,
     ):
+        check_names(path, file.schema)
         for stored in file.schema:
             if pa.types.is_run_end_encoded(stored.type):
                 raise CatalogError(

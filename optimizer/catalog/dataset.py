@@ -1,5 +1,6 @@
 """A folder read into a catalog: files, footers, declarations, and whether they agree."""
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import astuple, replace
@@ -31,7 +32,7 @@ def read_dataset(folder: Path, parse_schema: ParseSchema, name: str | None = Non
     NULL is checked. Raises CatalogError for whatever is missing, unreadable or contradictory; one of several tables
     whose files cannot be read, or are not as declared, is `unread` in the catalog; foreign keys that refer to it are left out.
     """
-    folder = folder.expanduser()
+    folder = Path(os.path.expanduser(folder))
     found = find_tables(folder)
     declarations = {d.name.lower(): d for d in _declarations(folder, parse_schema)}
     _check_declared_tables(declarations, found)
@@ -53,16 +54,17 @@ def read_dataset(folder: Path, parse_schema: ParseSchema, name: str | None = Non
             facts = _facts(files, declared)
             table = _table(folder, files, facts)
             table = table if declared is None else apply_declaration(table, declared)
+            identities[table.name] = {f.path.name: file_identity(f.path, f.fingerprint) for f in facts}
+            keys = tuple(key for key in table.keys if not findings.against(Constraint(table.name, key), identities))
+            table = replace(table, keys=keys)
+            if statistics is not None:
+                table = with_statistics(table, identities[table.name], statistics)
+            table = _checked(table)
         except CatalogError as error:
             unread.setdefault(key, str(error))
         if key in unread:
             continue
-        identities[table.name] = {f.path.name: file_identity(f.path, f.fingerprint) for f in facts}
-        keys = tuple(key for key in table.keys if not findings.against(Constraint(table.name, key), identities))
-        table = replace(table, keys=keys)
-        if statistics is not None:
-            table = with_statistics(table, identities[table.name], statistics)
-        tables[key] = _checked(table)
+        tables[key] = table
         fingerprints += [f"{file.path.relative_to(folder).as_posix()} {file.fingerprint}" for file in facts]
     if not tables:
         raise CatalogError(next(iter(unread.values())))

@@ -1,5 +1,6 @@
 """What the files of one table say about their contents, whatever their format."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -40,6 +41,15 @@ def reading(path: Path, kind: str, remedy: str) -> Iterator[None]:
         raise CatalogError(
             f"{path} is damaged, incomplete or not {kind} ({reason})\n{remedy}, or move it out of the folder"
         ) from error
+
+
+def check_names(path: Path, schema: pa.Schema) -> None:
+    """Raises CatalogError where several columns have one name."""
+    repeated = next((name for name, count in Counter(schema.names).items() if count > 1), None)
+    if repeated is not None:
+        raise CatalogError(
+            f'{path} has more than one column "{repeated}"\nrename all but one of them, or move the file out of the folder'
+        )
 
 
 def with_nanoseconds(files: list[FileFacts]) -> list[FileFacts]:

@@ -1,6 +1,5 @@
 """What a Parquet file says about itself: columns, rows and statistics, from its footer alone."""
 
-from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,10 @@ import pyarrow.types as kinds
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.types import is_opaque
-from optimizer.catalog.facts import FileFacts, combine, reading
+from optimizer.catalog.facts import FileFacts, check_names, combine, reading
 from optimizer.catalog.fingerprint import file_fingerprint
 from optimizer.catalog.table import ColumnStats, TableColumn
 from optimizer.catalog.types import canonical_type, fixed_width, is_nanoseconds
-from optimizer.errors import CatalogError
 
 
 def parquet_facts(path: Path) -> FileFacts:
@@ -25,11 +23,7 @@ def parquet_facts(path: Path) -> FileFacts:
 
 
 def _facts(path: Path, footer: Any, schema: pa.Schema) -> FileFacts:
-    repeated = next((name for name, count in Counter(schema.names).items() if count > 1), None)
-    if repeated is not None:
-        raise CatalogError(
-            f'{path} has more than one column "{repeated}"\nrename all but one of them, or move the file out of the folder'
-        )
+    check_names(path, schema)
     groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
     columns: list[TableColumn] = []
     stats: dict[str, ColumnStats] = {}
@@ -54,6 +48,8 @@ def _facts(path: Path, footer: Any, schema: pa.Schema) -> FileFacts:
 
 def _leaf_count(type: DataType) -> int:
     """How many columns a Parquet file stores for a column of this Arrow type."""
+    if isinstance(type, pa.BaseExtensionType):
+        type = type.storage_type
     return sum(_leaf_count(type.field(i).type) for i in range(type.num_fields)) or 1
 
 
@@ -68,6 +64,8 @@ def _chunk_stats(chunk: Any, type: DataType) -> ColumnStats:
             low, high = found.min, found.max
             low, high = pa.scalar(low, type).as_py(), pa.scalar(high, type).as_py()
         except (ValueError, OverflowError, TypeError):  # cut-off UTF-8, or nanoseconds that no microsecond equals
+            low = high = None
+        if low != low or high != high:  # NaN bounds nothing
             low = high = None
     nulls = found.null_count if found.has_null_count else None
     ndv = float(found.distinct_count) if found.has_distinct_count else None

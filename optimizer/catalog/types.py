@@ -21,6 +21,8 @@ def canonical_type(stored: DataType) -> DataType:
     Timestamps of another unit become microseconds; reading one that has no such value (nanoseconds) fails then. A column of
     which that is known keeps its type.
     """
+    if isinstance(stored, pa.BaseExtensionType):
+        return stored
     if kinds.is_dictionary(stored):
         return canonical_type(stored.value_type)
     if stored in _WIDER:

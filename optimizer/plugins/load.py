@@ -1,5 +1,6 @@
 """From the files of plug-ins to what they bring."""
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -112,13 +113,13 @@ def plugins_in_use() -> tuple[str, ...]:
 
 
 def _version(file: str) -> tuple[str, str, int, int]:
-    path = Path(file).expanduser()
+    path = Path(os.path.expanduser(file))
     if path.suffix != ".py":
         raise SettingsError(f'a plug-in is a Python file, and "{file}" does not end in .py')
     try:
         found = path.stat()
-    except OSError as error:
-        raise SettingsError(f"cannot read plug-in {file}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"cannot read plug-in {file}: {getattr(error, 'strerror', error)}") from None
     return file, str(path.absolute()), found.st_mtime_ns, found.st_size
 
 

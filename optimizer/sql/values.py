@@ -106,7 +106,7 @@ def bind_series(context: Context, node: Any) -> Bound:
     series = range(0)
     if None not in (start, end, step):
         series = range(start, end if name == "range" else end + (1 if step > 0 else -1), step)
-    _check_length(source, len(series), node)
+    _check_length(source, series, node)
     return _series(context, name, INT64, series)
 
 
@@ -126,7 +126,7 @@ def _moments(source: Source, operands: list[Operand], name: str, values: list[An
     reached = operator.gt if signs == {True} else operator.lt
     while not reached(start, end) and not (start == end and name == "range"):
         moments.append(start)
-        _check_length(source, len(moments), node)
+        _check_length(source, moments, node)
         try:
             start = date_add(start, step)
         except ExecutionError:  # beyond the last year
@@ -134,8 +134,8 @@ def _moments(source: Source, operands: list[Operand], name: str, values: list[An
     return tuple(moments)
 
 
-def _check_length(source: Source, length: int, node: Any) -> None:
-    if length > _MOST_NUMBERS:
+def _check_length(source: Source, values: Sequence[Any], node: Any) -> None:
+    if values[_MOST_NUMBERS:]:  # a range may have no length that fits
         raise source.unsupported(f"a series of more than {_MOST_NUMBERS} numbers", node, "put them into a table of the dataset")
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from optimizer.algebra.columns import ColumnId, column_ids
+from optimizer.algebra.columns import ColumnId, DataType, column_ids
 from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, Literal, Scalar
 from optimizer.algebra.types import is_date, is_integer, type_width
 from optimizer.stats.relation import ColumnFigures, as_number
@@ -157,6 +157,16 @@ def _step(scalar: Scalar) -> float | None:
             return 1.0
         case Call(function="trunc" | "round", args=(_, Literal(value=int() as digits))) if abs(digits) < 300:
             return float(10.0**-digits)
-    if pa.types.is_decimal(scalar.type):
-        return float(10.0**-scalar.type.scale)
-    return 1.0 if is_integer(scalar.type) or is_date(scalar.type) else None
+    return _step_of(scalar.type)
+
+
+def _step_of(type: DataType) -> float | None:
+    if pa.types.is_decimal(type):
+        return float(10.0**-type.scale)
+    return 1.0 if is_integer(type) or is_date(type) or pa.types.is_boolean(type) else None
+
+
+def rounds(cast: Cast) -> bool:
+    """Whether a cast makes one value of many."""
+    fine, coarse = _step_of(cast.arg.type), _step_of(cast.type)
+    return coarse is not None and (fine is None or fine < coarse or pa.types.is_boolean(cast.type))

@@ -34,12 +34,12 @@ from optimizer.errors import SettingsError
 from optimizer.plugin_code import written_in
 from optimizer.stats.computed import Computed
 from optimizer.stats.distinct import distinct_of, distinct_rows
-from optimizer.stats.filtered import filtered_figures
+from optimizer.stats.filtered import filtered_combinations, filtered_figures
 from optimizer.stats.join_estimator import JoinEstimator
 from optimizer.stats.region_parts import inner_parts
 from optimizer.stats.relation import ColumnFigures, RelationStats, as_number, as_place, frequent_values, limited
 from optimizer.stats.selectivity import conjunction_selectivity
-from optimizer.stats.spread import spread_of
+from optimizer.stats.spread import FAR, spread_of
 
 STEPS = 10.0  # rounds that a recursion is thought to take
 
@@ -75,9 +75,9 @@ class Estimator(JoinEstimator):
             case Filter():
                 below = inputs[0]
                 share = conjunction_selectivity(op.predicate, below.columns, self.combine)
-                figures = filtered_figures(op.predicate, below.columns)
+                figures = filtered_figures(op.predicate, below.columns, self.combine)
                 result = RelationStats(below.rows * share, figures, below.base_rows, keys=props.keys)
-                result.distinct = below.distinct
+                result.distinct = filtered_combinations(below.distinct, below.columns, figures)
                 return result
             case Project():
                 return self._project(op, props, inputs[0])
@@ -130,11 +130,13 @@ class Estimator(JoinEstimator):
         base = float(table.stats.rows)
         figures = {c.id: self._stored(table, c.source, c.id) for c in op.columns}
         rows = limited(base * conjunction_selectivity(op.predicate, figures, self.combine), op.offset, op.limit)
-        result = RelationStats(rows, filtered_figures(op.predicate, figures), base, props.keys)
+        left = filtered_figures(op.predicate, figures, self.combine)
+        result = RelationStats(rows, left, base, props.keys)
         if table.stats.distinct:
             ids = {c.source: c.id for c in op.columns}
-            counted = {names: ndv for names, ndv in table.stats.distinct.items() if all(name in ids for name in names)}
-            result.distinct = {column_set(ids[name] for name in names): ndv for names, ndv in counted.items()}
+            known = {names: ndv for names, ndv in table.stats.distinct.items() if all(name in ids for name in names)}
+            counted = {column_set(ids[name] for name in names): ndv for names, ndv in known.items()}
+            result.distinct = filtered_combinations(counted, figures, left)
         return result
 
     def _stored(self, table: Table, name: str, id: ColumnId) -> ColumnFigures:
@@ -144,19 +146,19 @@ class Estimator(JoinEstimator):
             known = self.catalog.figures[table.name, name] = self._read(table, name, id)
         return known
 
-    def _read(self, table: Table, name: str, id: ColumnId) -> ColumnFigures:
-        """A distinct count that is not known is guessed; that of a key is known, so that no join with it makes more rows."""
+    def _read(self, table: Table, name: str, id: ColumnId, asked: tuple[tuple[str, str], ...] = ()) -> ColumnFigures:
+        """A distinct count that is not known is guessed; that of a key is known, so that no join with it makes more rows.
+        `asked`: columns whose guesses wait for this one."""
         rows = float(table.stats.rows)
         stats = table.stats.columns.get(name)
         column = table.column(name)
         type = column.type if column is not None else self.columns[id].type
         nulls = (stats.nulls or 0) / rows if stats is not None and rows else 0.0
-        low = as_number(stats.min) if stats is not None else None
-        high = as_number(stats.max) if stats is not None else None
+        low, high = (_bound(stats.min), _bound(stats.max)) if stats is not None else (None, None)
         width = stats.avg_width if stats is not None and stats.avg_width is not None else type_width(type)
         ndv = stats.ndv if stats is not None else None
         if ndv is None or (name,) in table.keys:
-            ndv = self._guess_distinct(table, name, type, rows * (1.0 - nulls), low, high)
+            ndv = self._guess_distinct(table, name, type, rows * (1.0 - nulls), low, high, (*asked, (table.name, name)))
         for foreign in table.foreign_keys:  # a sketch may count more values than there are to refer to
             if foreign.columns == (name,) and (other := self.catalog.table(foreign.table)) is not None:
                 ndv = min(ndv, max(1.0, float(other.stats.rows)))
@@ -164,8 +166,9 @@ class Estimator(JoinEstimator):
         return ColumnFigures(max(1.0, ndv), nulls, low, high, width, frequent_values(stats, nulls), spread)
 
     def _guess_distinct(
-        self, table: Table, name: str, type: pa.DataType, present: float, low: float | None, high: float | None
-    ) -> float:
+        self, table: Table, name: str, type: pa.DataType, present: float, low: float | None, high: float | None,
+        asked: tuple[tuple[str, str], ...],
+    ) -> float:  # fmt: skip
         if (name,) in table.keys:
             return present
         for foreign in table.foreign_keys:
@@ -174,7 +177,9 @@ class Estimator(JoinEstimator):
                 position = foreign.columns.index(name)
                 if len(foreign.columns) == 1:
                     return min(present, float(other.stats.rows))
-                return min(present, self._stored(other, foreign.referenced[position], 0).ndv)
+                referenced = foreign.referenced[position]
+                if (other.name, referenced) not in asked:  # else keys refer to one another
+                    return min(present, self._read(other, referenced, 0, asked).ndv)
         if pa.types.is_boolean(type):
             return min(present, 2.0)
         if present < 100:
@@ -295,6 +300,12 @@ class Estimator(JoinEstimator):
         once = SetOp(SetOpKind.UNION, True, op.columns, op.sources)
         union = self._setop(once, props, inputs)
         return RelationStats(inputs[0].rows + STEPS * inputs[1].rows, union.columns, keys=props.keys)
+
+
+def _bound(value: object) -> float | None:
+    """The least or largest value as a place; None where infinity would say nothing of the others."""
+    place = as_number(value)
+    return None if place is None or abs(place) >= FAR else place
 
 
 _PICKS = ("min", "max", "mode", "quantile_disc", "first", "last", "any_value", "arg_min", "arg_max")

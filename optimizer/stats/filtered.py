@@ -6,9 +6,10 @@ fewer distinct values are left on either side. A predicate over several columns 
 """
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
-from optimizer.algebra.columns import ColumnId, column_ids
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids
 from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.nulls import null_rejected
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
@@ -16,17 +17,20 @@ from optimizer.algebra.scalar_trees import walk
 from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar
 from optimizer.errors import PlanscopeError
 from optimizer.stats.relation import NONE_KNOWN, ColumnFigures, as_number
-from optimizer.stats.selectivity import conjunction_selectivity, frequency
+from optimizer.stats.selectivity import Combine, conjunction_selectivity, frequency
 
 
-def filtered_figures(predicate: Predicate, columns: dict[ColumnId, ColumnFigures]) -> dict[ColumnId, ColumnFigures]:
-    """The figures of rows for which every conjunct is TRUE; the same dict where none says anything of a single column."""
+def filtered_figures(
+    predicate: Predicate, columns: dict[ColumnId, ColumnFigures], combine: Combine | None = None
+) -> dict[ColumnId, ColumnFigures]:
+    """The figures of rows for which every conjunct is TRUE; the same dict where none says anything of a single column. `combine`:
+    as in `selectivity`."""
     by_column: dict[ColumnId, list[Scalar]] = {}
     for conjunct in predicate:
         read = conjunct.columns
         if read and not read & read - 1 and not conjunct.volatile and read.bit_length() - 1 in columns:
             by_column.setdefault(read.bit_length() - 1, []).append(conjunct)
-    changed = {id: _filtered(id, conjuncts, columns) for id, conjuncts in by_column.items()}
+    changed = {id: _filtered(id, conjuncts, columns, combine) for id, conjuncts in by_column.items()}
     for id in column_ids(null_rejected(predicate)):
         before = changed.get(id) or columns.get(id)
         if before is not None and before.null_fraction:
@@ -34,10 +38,26 @@ def filtered_figures(predicate: Predicate, columns: dict[ColumnId, ColumnFigures
     return {**columns, **changed} if changed else columns
 
 
-def _filtered(id: ColumnId, conjuncts: list[Scalar], columns: Mapping[ColumnId, ColumnFigures]) -> ColumnFigures:
+def filtered_combinations(
+    counted: Mapping[ColumnSet, float], before: Mapping[ColumnId, ColumnFigures], after: Mapping[ColumnId, ColumnFigures]
+) -> Mapping[ColumnSet, float]:
+    """How many of the combinations of columns that were counted are left: as large a part as of each column's values, but no
+    fewer than of any column."""
+    if before is after:
+        return counted
+    return {
+        columns: max(*(after[c].ndv for c in ids), ndv * prod(after[c].ndv / before[c].ndv for c in ids))
+        for columns, ndv in counted.items()
+        if (ids := list(column_ids(columns)))
+    }
+
+
+def _filtered(
+    id: ColumnId, conjuncts: list[Scalar], columns: Mapping[ColumnId, ColumnFigures], combine: Combine | None
+) -> ColumnFigures:
     before = columns[id]
     present = 1.0 - before.null_fraction
-    share = min(1.0, conjunction_selectivity(conjuncts, columns) / present) if present > 0.0 else 0.0
+    share = min(1.0, conjunction_selectivity(conjuncts, columns, combine) / present) if present > 0.0 else 0.0
     low, high, ndv = before.low, before.high, max(1.0, before.ndv * share)
     spread = before.spread
     values = next((listed for conjunct in conjuncts if (listed := listed_values(conjunct)) is not None), None)

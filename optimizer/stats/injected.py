@@ -13,6 +13,7 @@ semi-joins: a table of all sets up to k relations gives the exactness up to k of
 """
 
 import json
+import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
@@ -116,7 +117,7 @@ def _parts(setting: str) -> tuple[str, str | None]:
     """The file, and the query where the setting names one."""
     if not setting:
         raise SettingsError("estimator=injected needs a file\n--set injected=FILE names it, injected=FILE:QUERY a query in it")
-    if not Path(setting).is_file() and ":" in setting:
+    if not os.path.isfile(setting) and ":" in setting:
         file, _, query = setting.rpartition(":")
         return file, query
     return setting, None
@@ -125,8 +126,8 @@ def _parts(setting: str) -> tuple[str, str | None]:
 def _queries(file: str) -> dict[str, Cardinalities]:
     try:
         found = Path(file).stat()
-    except OSError as error:
-        raise SettingsError(f"cannot read injected cardinalities {file}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"cannot read injected cardinalities {file}: {getattr(error, 'strerror', error)}") from None
     return _read(Path(file), found.st_mtime_ns, found.st_size)
 
 

@@ -100,7 +100,7 @@ class JoinEstimator(ABC):
         """A join that is no inner one, as a relation."""
         kind = op.kind
         if kind.left_only or op.mark is not None or kind is JoinKind.SINGLE:
-            share = semi_share(op.predicate, left, right)
+            share = semi_share(op.predicate, left, right, self.combine)
             if kind is not JoinKind.SINGLE:
                 return _looked_up(op, props, left, right, share)
             figures = {**left.columns, **{c: f.with_nulls(1.0 - bounded(share)) for c, f in right.columns.items()}}

@@ -1,13 +1,14 @@
 """What becomes of left rows that look for matches: shares for semi, anti, mark and single joins, and for Apply."""
 
 from collections.abc import Mapping
+from math import expm1, log1p
 
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.nulls import strict_columns
 from optimizer.algebra.scalars import Call, ColumnRef, Literal, Predicate
 from optimizer.stats.distinct import distinct_rows
 from optimizer.stats.relation import ColumnFigures, RelationStats
-from optimizer.stats.selectivity import back_off, selectivity
+from optimizer.stats.selectivity import Combine, back_off, selectivity
 
 LEAST_SHARE = 1e-3  # nobody is so sure of an estimate as to say never
 
@@ -16,7 +17,7 @@ def some_row_share(mean: float, most: float) -> float:
     """Probability that a left row has a match when it has `mean` of them on average, out of `most` rows that might be: of n
     rows each matches with probability p = mean / n, independently, so 1 - (1 - p)^n."""
     n = max(1.0, most, mean)
-    return bounded(1.0 - max(0.0, 1.0 - mean / n) ** n)
+    return bounded(-expm1(n * log1p(-mean / n)) if mean < n else 1.0)
 
 
 def bounded(share: float) -> float:
@@ -54,7 +55,7 @@ def per_row_figures(columns: Mapping[ColumnId, ColumnFigures], runs: float, rows
     }  # fmt: skip
 
 
-def semi_share(predicate: Predicate, left: RelationStats, right: RelationStats) -> float:
+def semi_share(predicate: Predicate, left: RelationStats, right: RelationStats, combine: Combine = back_off) -> float:
     """Share of left rows with a match: per equality min(1, present distinct right / distinct left), by containment."""
     shares = []
     for conjunct in predicate:
@@ -67,7 +68,8 @@ def semi_share(predicate: Predicate, left: RelationStats, right: RelationStats) 
                     present = distinct_rows([right.columns[b.id].ndv], right.rows, stored)
                     shares.append(min(1.0, present / left.columns[a.id].ndv))
                     continue
-        shares.append(selectivity(conjunct, {**left.columns, **right.columns}) if not isinstance(conjunct, Literal) else 1.0)
+        columns = {**left.columns, **right.columns}
+        shares.append(1.0 if isinstance(conjunct, Literal) else selectivity(conjunct, columns, combine))
     if not predicate:
         return 1.0 if right.rows >= 1 else right.rows
-    return back_off(shares)
+    return combine(shares)

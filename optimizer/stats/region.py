@@ -46,7 +46,7 @@ class RegionRows:
             a, b = (first.get(column, column) for column in pair)
             if a != b:
                 equalities.append((a, b))
-        self._shares = _shares(others, home, leaves) if others else []
+        self._shares = _shares(others, home, leaves, combine) if others else []
         once = several = 0
         for column in {c for pair in equalities for c in pair}:
             several |= once & 1 << home[column]
@@ -216,13 +216,13 @@ def _on_leaf(leaf: RelationStats, factors: Sequence[tuple[float, ColumnSet]], eq
 
 
 def _shares(
-    conjuncts: Sequence[Scalar], home: Mapping[ColumnId, int], leaves: Sequence[RelationStats]
+    conjuncts: Sequence[Scalar], home: Mapping[ColumnId, int], leaves: Sequence[RelationStats], combine: Combine
 ) -> list[tuple[Relations, float]]:
     """Of conjuncts that are no equality of two columns: the relations they read, all where they read none, and the share of rows
     that passes."""
     figures, everything = columns_of(leaves), (1 << len(leaves)) - 1
     read = (column_set(home[c] for c in column_ids(each.columns)) for each in conjuncts)
-    return [(within or everything, selectivity(each, figures)) for within, each in zip(read, conjuncts, strict=True)]
+    return [(within or everything, selectivity(each, figures, combine)) for within, each in zip(read, conjuncts, strict=True)]
 
 
 def _equated(conjunct: object) -> tuple[ColumnId, ColumnId] | None:

@@ -14,7 +14,7 @@ from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Tree
 from optimizer.catalog.table import ColumnStats
-from optimizer.stats.spread import Place, Spread
+from optimizer.stats.spread import FAR, Place, Spread
 
 NONE_KNOWN: Mapping[Any, float] = MappingProxyType({})
 CEILING = 1e100  # rows of a relation at most: what all pairs of two cost has to be finite
@@ -160,7 +160,7 @@ _NUMBERS = (int, float, decimal.Decimal)
 def as_number(value: Any) -> float | None:
     """A value's place on a number line (days for dates and timestamps), or None."""
     if isinstance(value, _NUMBERS):
-        return float(value)
+        return min(max(float(value), -FAR), FAR)
     if isinstance(value, datetime.datetime):
         return value.toordinal() + (value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6) / 86400
     if isinstance(value, datetime.date):

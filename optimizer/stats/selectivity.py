@@ -3,7 +3,7 @@ NULL fractions.
 
 A conjunct on one column that has no formula here is tried on the column's common values and, as a sample of the others, on
 the bounds of its histogram. Where statistics are silent the fractions are the customary guesses of Selinger et al. (SIGMOD
-1979). Conjuncts on one column are intersected as ranges first; others are combined with exponential back-off (sorted, powers
+1979). Ranges of one column, or of one computed value, are intersected first; others are combined with exponential back-off (sorted, powers
 1, 1/2, 1/4, 1/8), since predicates on one relation are seldom independent.
 """
 
@@ -16,7 +16,7 @@ from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.nulls import strict_columns
 from optimizer.algebra.scalars import Call, Cast, ColumnRef, InList, Literal, Scalar, is_null_literal
-from optimizer.stats.computed import Computed
+from optimizer.stats.computed import Computed, rounds
 from optimizer.stats.relation import ColumnFigures, as_number, as_place
 from optimizer.stats.spread import Place
 
@@ -37,15 +37,15 @@ Combine = Callable[[Iterable[float]], float]
 
 def conjunction_selectivity(conjuncts: Iterable[Scalar], columns: Figures, combine: Combine | None = None) -> float:
     """Fraction of rows that satisfy all conjuncts; `combine` makes one of several columns' (default: back-off)."""
-    ranges: dict[ColumnId, list[Scalar]] = {}
+    ranges: dict[Scalar | ColumnId, list[Scalar]] = {}
     fractions: list[float] = []
     for conjunct in conjuncts:
-        column = _range_column(conjunct)
-        if column is not None and column in columns:
-            ranges.setdefault(column, []).append(conjunct)
+        compared = _compared(conjunct)
+        if compared is None or (isinstance(compared, ColumnId) and compared not in columns):
+            fractions.append(selectivity(conjunct, columns, combine))
         else:
-            fractions.append(selectivity(conjunct, columns))
-    fractions += (_range_selectivity(columns[column], parts) for column, parts in ranges.items())
+            ranges.setdefault(compared, []).append(conjunct)
+    fractions += (_in_ranges(parts, columns) for parts in ranges.values())
     return (combine or back_off)(fractions)
 
 
@@ -58,21 +58,21 @@ def back_off(fractions: Iterable[float]) -> float:
     return result
 
 
-def selectivity(scalar: Scalar, columns: Figures) -> float:
-    """Fraction of rows for which one boolean scalar is TRUE."""
-    return min(1.0, max(0.0, _selectivity(scalar, columns)))
+def selectivity(scalar: Scalar, columns: Figures, combine: Combine | None = None) -> float:
+    """Fraction of rows for which one boolean scalar is TRUE; `combine` as above, for conjunctions in it."""
+    return min(1.0, max(0.0, _selectivity(scalar, columns, combine)))
 
 
-def _selectivity(scalar: Scalar, columns: Figures) -> float:
+def _selectivity(scalar: Scalar, columns: Figures, combine: Combine | None) -> float:
     match scalar:
         case Literal(value=value):
             return 1.0 if value is True else 0.0
         case Call(function="and", args=args):
-            return conjunction_selectivity(args, columns)
+            return conjunction_selectivity(args, columns, combine)
         case Call(function="or", args=args):
-            return 1.0 - prod(1.0 - selectivity(arg, columns) for arg in args)
+            return 1.0 - prod(1.0 - selectivity(arg, columns, combine) for arg in args)
         case Call(function="not", args=(arg,)):
-            return max(0.0, 1.0 - selectivity(arg, columns) - _unknown_fraction(arg, columns))
+            return max(0.0, 1.0 - selectivity(arg, columns, combine) - _unknown_fraction(arg, columns))
         case Call(function="is_null", args=(arg,)):
             return _null_fraction(arg, columns)
         case Call(function="is_not_null", args=(arg,)):
@@ -87,12 +87,7 @@ def _selectivity(scalar: Scalar, columns: Figures) -> float:
             return max(0.0, 1.0 - _equality(a, b, columns) - _both_null(a, b, columns))
         case Call(function="<" | "<=" | ">" | ">=", args=(a, b)):
             column = plain_column(a)
-            figures = Computed(columns).figures(a) if column is None else columns.get(column)
-            if figures is None or b.columns:
-                return GUESS_RANGE
-            return _range_selectivity(figures, [scalar]) * (
-                1.0 if column is not None else 1.0 - _unknown_fraction(scalar, columns)
-            )
+            return GUESS_RANGE if b.columns or (column is not None and column not in columns) else _in_ranges([scalar], columns)
         case Call(function="like" | "ilike", args=(arg, Literal(value=str() as pattern), *_)):
             return _like(scalar, arg, pattern, columns)
         case Call(function="starts_with", args=(arg, Literal(value=str() as prefix))):
@@ -110,17 +105,29 @@ def _selectivity(scalar: Scalar, columns: Figures) -> float:
 
 
 def plain_column(scalar: Scalar) -> ColumnId | None:
-    """The column behind a reference or casts of one."""
-    while isinstance(scalar, Cast):
+    """The column behind a reference, or behind casts that leave its values as they are, or as texts."""
+    while isinstance(scalar, Cast) and not rounds(scalar):
         scalar = scalar.arg
     return scalar.id if isinstance(scalar, ColumnRef) else None
 
 
-def _range_column(scalar: Scalar) -> ColumnId | None:
-    match scalar:
+def _compared(conjunct: Scalar) -> ColumnId | Scalar | None:
+    """What a range is about: a column, or what is computed of some."""
+    match conjunct:
         case Call(function="<" | "<=" | ">" | ">=", args=(a, Literal())):
-            return plain_column(a)
+            column = plain_column(a)
+            return a if column is None else column
     return None
+
+
+def _in_ranges(comparisons: list[Scalar], columns: Figures) -> float:
+    """Share of rows for which one scalar is within all comparisons with literals."""
+    first = comparisons[0]
+    assert isinstance(first, Call)
+    column = plain_column(first.args[0])
+    if column is not None:
+        return _range_selectivity(columns[column], comparisons)
+    return _range_selectivity(Computed(columns).figures(first.args[0]), comparisons) * (1.0 - _unknown_fraction(first, columns))
 
 
 def _range_selectivity(figures: ColumnFigures, comparisons: list[Scalar]) -> float:
@@ -209,7 +216,8 @@ def _distinct(scalar: Scalar, columns: Figures) -> float:
     column = plain_column(scalar)
     if column is not None and column in columns:
         return max(1.0, columns[column].ndv)
-    return min(1.0 / GUESS_EQUAL, Computed(columns).distinct(scalar) if scalar.columns else inf)
+    most = inf if isinstance(scalar, Cast) else 1.0 / GUESS_EQUAL
+    return min(most, Computed(columns).distinct(scalar)) if scalar.columns else 1.0 / GUESS_EQUAL
 
 
 def _unknown_fraction(condition: Scalar, columns: Figures) -> float:
@@ -221,8 +229,9 @@ def _unknown_fraction(condition: Scalar, columns: Figures) -> float:
 def _null_fraction(scalar: Scalar, columns: Figures) -> float:
     if scalar.outer and not scalar.columns:
         return GUESS_OUTER_NULL
-    column = plain_column(scalar)
-    return columns[column].null_fraction if column is not None and column in columns else 0.0
+    while isinstance(scalar, Cast):
+        scalar = scalar.arg
+    return columns[scalar.id].null_fraction if isinstance(scalar, ColumnRef) and scalar.id in columns else 0.0
 
 
 def _both_null(a: Scalar, b: Scalar, columns: Figures) -> float:
@@ -234,9 +243,10 @@ def _like(scalar: Call, arg: Scalar, pattern: str, columns: Figures) -> float:
     where there are few."""
     present = 1.0 - _null_fraction(arg, columns)
     one_value = 1.0 / _distinct(arg, columns)
-    if "%" not in pattern and "_" not in pattern:
+    is_one_text = "%" not in pattern and "_" not in pattern
+    if is_one_text and scalar.function == "like" and len(scalar.args) == 2:
         return _equality(arg, Literal(pattern, arg.type), columns)
-    guess = GUESS_LIKE if pattern[0] in "%_" else GUESS_PREFIX
+    guess = one_value if is_one_text else GUESS_LIKE if pattern[0] in "%_" else GUESS_PREFIX
     if not isinstance(arg, ColumnRef) or arg.id not in columns:
         return present * guess
     guess = max(guess, one_value)

@@ -15,6 +15,7 @@ from typing import Any
 from optimizer.catalog.histogram import Histogram
 
 Place = Any  # float, or str: never both in one column
+FAR = 1e300  # where numbers beyond are taken to be, infinity too, so that distances are finite
 
 
 class Spread:
@@ -32,10 +33,6 @@ class Spread:
     def total(self) -> float:
         """The share of all buckets together."""
         return self._below[-1]
-
-    @property
-    def distinct(self) -> float:
-        return sum(self.ndvs)
 
     @property
     def numeric(self) -> bool:
@@ -104,11 +101,15 @@ class Spread:
 
 
 def spread_of(histogram: Histogram | None, present: float, place: Any) -> Spread | None:
-    """The spread of a stored column with `present` values that are not NULL; `place` maps a value to its place or None."""
+    """The spread of a stored column with `present` values that are not NULL; `place` maps a value to its place or None. What is
+    FAR is taken to be as far from the other bounds as these lie apart."""
     if histogram is None or not histogram.rows or present <= 0.0:
         return None
     bounds = [place(bound) for bound in histogram.bounds]
     if any(bound is None for bound in bounds) or any(a > b for a, b in pairwise(bounds)):
         return None
+    if near := [bound for bound in bounds if not isinstance(bound, str) and abs(bound) < FAR]:
+        apart = near[-1] - near[0]
+        bounds = [min(max(bound, near[0] - apart), near[-1] + apart) for bound in bounds]
     shares = [min(1.0, rows / present) for rows in histogram.rows]
     return Spread(bounds, shares, [max(1.0, ndv) for ndv in histogram.ndv])

@@ -164,7 +164,7 @@ class Replay:
                 self._anew()
                 why = f"{type(error).__name__}: {error}"
                 kind = event.get("kind") if isinstance(event, dict) else repr(event)
-                raise CatalogError(f"the event {kind:.60} cannot follow those before it ({why})") from None
+                raise CatalogError(f"the event {kind!s:.60} cannot follow those before it ({why})") from None
             self.position += 1
             if self.position % BLOCK == 0:
                 if len(self._blocks) < self.position // BLOCK:

@@ -27,6 +27,7 @@ def test_whole_numbers(value: object) -> None:
         ("driver", "zz", 'setting driver cannot be "zz"'),
         ("gap", float("nan"), "setting gap cannot be nan"),
         ("budget_tasks", -5, "setting budget_tasks cannot be negative"),
+        ("spark_nodes", 10**400, "setting spark_nodes is too large a number"),
         ("prepass", "maybe", 'setting prepass is true or false, not "maybe"'),
         ("estimator", "histogramm", 'setting estimator cannot be "histogramm"'),
         ("prunin", "none", 'unknown setting "prunin"\ndid you mean "pruning"?'),
@@ -63,3 +64,15 @@ def test_what_is_wrong_in_a_file_is_told_with_its_line(tmp_path: Path, text: str
 def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text("budget_tasks = 3\n", encoding="utf-8-sig")
     assert Settings.from_pairs(file=tmp_path / "mine.toml").budget_tasks == 3
+
+
+def test_rules_to_disable_and_plugins_are_added_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file's had replaced those of the preset, and a plug-in in the home folder was looked up beside the file."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "preset.toml").write_text('disable = ["partial_sort"]\nplugins = ["~/p.py"]')
+    (tmp_path / "mine.toml").write_text('disable = ["join_to_merge_join"]\nplugins = ["m.py"]\ngap = 0.1')
+    found = Settings.from_pairs(
+        ["disable=join_commute", "gap=0.2"], ["partial_sort", "a"], tmp_path / "mine.toml", ["~/x.py"], tmp_path / "preset.toml"
+    )
+    assert found.disable == ("partial_sort", "join_to_merge_join", "join_commute", "a")
+    assert found.plugins == (f"{tmp_path}/p.py", f"{tmp_path}/m.py", "~/x.py") and found.gap == 0.2

@@ -161,13 +161,18 @@ def test_what_cannot_be_read_is_an_error_of_its_table(tmp_path: Path) -> None:
     for name in ("t.csv", "t.arrow", "U.csv", "u.csv"):
         (tmp_path / name).write_text("a\n1\n")
     (tmp_path / "x.json").write_text("{}")
-    (tmp_path / "schema.sql").write_text("create table empty (a int primary key); create table good (a int references empty);")
+    (tmp_path / "holes.csv").write_text("a,b\n1,2\n,2\n")
+    declared = (
+        "create table empty (a int primary key); create table good (a int references empty); create table holes (a int not null)"
+    )
+    (tmp_path / "schema.sql").write_text(declared)
     Path(os.fsdecode(bytes(tmp_path / "v") + b"\xff.csv")).write_text("a\n1\n")
     catalog = open_dataset(tmp_path)
     assert "is not UTF-8" in catalog.unread.pop("v\udcff")
     assert list(catalog.tables) == ["good"] and catalog.tables["good"].foreign_keys == ()
     said = {
         "empty": r"empty\.parquet is damaged", "short": r"short\.csv, line 2 \(row 1\): 1 field,", "LOST": "a link to nothing",
+        "holes": "holes.a is declared NOT NULL, but holds 1 NULLs",
         "parts": "has data files below a=1", "t": "is there twice", "u": r'has a table "U" and a table "u"',
     }  # fmt: skip
     for name, reason in said.items():

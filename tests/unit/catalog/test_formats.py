@@ -1,6 +1,7 @@
 """Parquet, CSV and Arrow files: the same rows give the same columns and statistics, and read back as they were."""
 
 import datetime
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -96,6 +97,54 @@ def test_columns_of_other_types_stay_as_they_are(tmp_path: Path, format: str) ->
     assert table.stats.columns["id"].max == 7, "the statistics of a column behind nested ones are its own"
     assert all(table.stats.columns[name].max is None for name in ("list", "struct", "time"))
     assert open_source(table).to_table().to_pydict() == rows.to_pydict()
+
+
+class Span(pa.ExtensionType):
+    """A type of two columns in Parquet, that cannot be hashed."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__(pa.struct([("a", pa.int64()), ("b", pa.int64())]), "tests.span")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, serialized: bytes) -> "Span":
+        return cls()
+
+
+@pytest.fixture
+def spans() -> Iterator[pa.Table]:
+    """A column of spans, and two of numbers."""
+    pa.register_extension_type(Span())
+    stored = pa.array([{"a": i, "b": i} for i in range(4)], Span().storage_type)
+    yield pa.table({"s": pa.ExtensionArray.from_storage(Span(), stored), "day": [0, 1, 2, 3], "b": [30, 10, 20, 0]})
+    pa.unregister_extension_type("tests.span")
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+def test_bounds_and_order_behind_a_type_of_several_stored_columns(tmp_path: Path, format: str, spans: pa.Table) -> None:
+    """The bounds and the order of `day` were taken for those of `b`, which so came back as it was stored."""
+    if format == "parquet":
+        pq.write_table(spans, tmp_path / "t.parquet", sorting_columns=[pq.SortingColumn(2)])
+    else:
+        write(tmp_path, format, spans)
+    session = Session(tmp_path)
+    table = session.catalog.tables["t"]
+    assert {name: (table.stats.columns[name].min, table.stats.columns[name].max) for name in ("day", "b")} == {
+        "day": (0, 3), "b": (0, 30)
+    }  # fmt: skip
+    assert table.order == (("day",) if format == "parquet" else ())
+    assert session.sql("select b from t order by b").table["b"].to_pylist() == [0, 10, 20, 30]
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+def test_two_columns_of_one_name(tmp_path: Path, format: str) -> None:
+    write(tmp_path, format, pa.Table.from_arrays([pa.array([1]), pa.array(["x"])], ["a", "a"]))
+    with pytest.raises(CatalogError, match=f't.{format} has more than one column "a"'):
+        open_dataset(tmp_path)
 
 
 def test_part_files_are_one_table_in_name_order(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ def like(pattern: str, column: Scalar = TEXT) -> Scalar:
         (like("[us]"), 0.45),
         (like("[u%"), 0.9 * (0.5 + 0.3 * GUESS_PREFIX)),
         (like("%b]"), 0.9 * (0.2 + 0.3 * GUESS_LIKE)),
+        (Call("ilike", (TEXT, text("[US]")), BOOL), 0.9 * (0.5 + 0.3 / FIGURES[0].ndv)),
         (like("%]"), 0.9 * (0.7 + 0.3 * GUESS_LIKE)),
         (Call("not", (like("%s%"),), BOOL), 0.9 * (0.5 - 0.3 * GUESS_LIKE)),
         (compare("=", NUMBER, Literal(7, pa.int32())), 0.6),

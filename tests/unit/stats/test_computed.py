@@ -1,8 +1,11 @@
 """Figures of computed columns: groups by expressions, and bounds that no value lies outside of."""
 
 from datetime import date
+from decimal import Decimal
+from math import inf
 from random import Random
 
+import pyarrow as pa
 import pytest
 
 from executor.session import Session
@@ -27,7 +30,8 @@ case when o_custkey % 2 = 0 then o_custkey % 7 else 3 end
 FILTERS = """
 o_custkey % 10 = 3 ; o_orderkey & 7 = 1 ; o_custkey % 10 < 3 ; o_custkey % 7 <> 3 ; abs(o_custkey - 500) < 100 ;
 month(o_orderdate) > 6 ; quarter(o_orderdate) in (1, 2) ; extract(dow from o_orderdate) = 0 ; year(o_orderdate) % 2 = 0 ;
-case when o_custkey % 2 = 0 then 1 else 0 end = 1 ; left(o_orderpriority, 1) = '1' ; upper(o_orderpriority) = '1-URGENT'
+case when o_custkey % 2 = 0 then 1 else 0 end = 1 ; o_custkey % 10 between 3 and 4 ; month(o_orderdate) between 6 and 7 ;
+round(o_totalprice, -3) between 100000 and 140000 ; left(o_orderpriority, 1) = '1' ; upper(o_orderpriority) = '1-URGENT'
 """
 
 
@@ -45,6 +49,32 @@ def session() -> Session:
 )
 def test_rows_of_expressions_are_estimated_by_their_bounds_and_values(sql: str, within: float, session: Session) -> None:
     assert session.optimize(sql).rows == pytest.approx(len(session.sql(sql).table), rel=within)
+
+
+@pytest.fixture(scope="module")
+def prices() -> Session:
+    thousandths = pa.array([Decimal(i) / 1000 for i in range(10_000)], pa.decimal128(10, 3))
+    infinite = pa.table({"f": [float(i) for i in range(1_000)] + [inf]})
+    return Session({"t": pa.table({"x": thousandths}), "u": {"k": list(range(10))}, "i": infinite})
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "t where cast(x as integer) = 3",
+        "t where cast(x as integer) in (1, 2, 3)",
+        "t where cast(x as integer) = 10",  # above the largest x, which is rounded up
+        "t where cast(x as integer) between 2 and 3",
+        "t where cast(x as decimal(12, 4)) between 2 and 3",
+        "t, u where cast(x as integer) = k",
+        "t a, t b where cast(a.x as integer) = cast(b.x as integer)",
+        "i where f > 400",
+        "i where f >= 5 and f <= 100",
+    ],
+)
+def test_rows_of_rounded_values_and_beside_infinity(prices: Session, sql: str) -> None:
+    """What casts round had the values and bounds of what it was made of, and infinity left no row in any range."""
+    assert prices.optimize(f"select * from {sql}").rows == pytest.approx(len(prices.sql(f"select 1 from {sql}").table), rel=0.7)
 
 
 def test_no_value_lies_outside_of_the_bounds() -> None:

@@ -1,8 +1,9 @@
 """Estimates: the same for every expression of a group, sensible where the answer is known."""
 
+import pyarrow as pa
 import pytest
 
-from optimizer.catalog.table import Catalog
+from optimizer.catalog.table import Catalog, ColumnStats, ForeignKey, Table, TableColumn, TableStats
 from optimizer.stats.distinct import distinct_rows
 from optimizer.stats.selectivity import back_off
 from planscope import Estimator, Optimizer, Settings
@@ -112,6 +113,35 @@ def test_a_grouping_by_a_key_of_several_columns_is_found_by_the_rows_that_have_i
     grouped = "select a.v from a join (select i, j, count(*) n from b group by i, j) g on a.i = g.i and a.j = g.j"
     plain = Optimizer(tables, Settings()).optimize("select a.v from a join b on a.i = b.i and a.j = b.j").rows
     assert plain / 2 < Optimizer(tables, Settings()).optimize(grouped).rows < plain
+
+
+def test_keys_that_refer_to_one_another_are_guessed() -> None:
+    """That ended in a recursion without end."""
+    fields = tuple(TableColumn(name, pa.int64(), False) for name in ("company", "id", "manager"))
+    key, manager = ("company", "id"), ("company", "manager")
+    stats = {"company": ColumnStats(0, 1, 20), "id": ColumnStats(0, 1, 400), "manager": ColumnStats(0, 1, 400)}
+    tables = [
+        Table(name, fields, (key,), (ForeignKey(manager, other, key),), (), TableStats(1000, 1, stats))
+        for name, other in (("own", "own"), ("one", "two"), ("two", "one"))
+    ]
+    catalog = Catalog("stored", tables)
+    assert Optimizer(catalog).optimize("select * from own where company = 3").rows == pytest.approx(50)
+    assert Optimizer(catalog).optimize("select * from one where company = 3").rows == pytest.approx(50)
+
+
+@pytest.mark.parametrize(
+    ("where", "most", "joined"),
+    [("x in (5, 6)", 60, 2_000), ("x = 5 and y = 7", 1, 1_000), ("x < 100", 1500, 50_000), ("true", 1500, 50_000)],
+)
+def test_filters_leave_a_part_of_counted_combinations(where: str, most: float, joined: float) -> None:
+    """Those of all rows were thought to be left, so that counting made estimates worse."""
+    stats = {"x": ColumnStats(0, 0, 49, 50.0), "y": ColumnStats(0, 0, 39, 40.0)}
+    fields = tuple(TableColumn(name, pa.int64(), False) for name in "xy")
+    stored = TableStats(10_000, 1, stats, distinct={("x", "y"): 1500.0})
+    optimizer = Optimizer(Catalog("stored", [Table(name, fields, (), (), (), stored) for name in "tu"]))
+    assert optimizer.optimize(f"select distinct x, y from t where {where}").rows <= most
+    rows = optimizer.optimize(f"select 1 from t join u using (x, y) where {where.replace('x', 't.x').replace('y', 't.y')}").rows
+    assert joined <= rows <= 3 * joined
 
 
 def test_back_off_is_that_of_the_reference() -> None:

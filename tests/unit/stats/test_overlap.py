@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from itertools import combinations
-from math import prod
+from math import inf, prod
 
 import pytest
 
@@ -65,6 +65,14 @@ def test_a_subset_has_one_estimate_whatever_is_beside_it() -> None:
             alone = [columns[i] for i in members]
             assert estimate(columns, list(members)) == pytest.approx(estimate(alone), rel=1e-9)
             assert estimate(alone[::-1]) == pytest.approx(estimate(alone), rel=1e-9)
+
+
+def test_infinities_are_as_far_out_as_the_others_lie_apart() -> None:
+    """The share was no number, so that no join of such columns could be planned."""
+    values = [float(v) for v in range(300)]
+    with_ends = [-inf, *values, *values, inf]
+    rows = estimate([[-inf, *values, inf], with_ends])
+    assert rows == pytest.approx(truth([[-inf, *values, inf], with_ends]), rel=0.2)
 
 
 def test_without_common_values_and_histograms_the_distinct_counts_decide() -> None:
