@@ -112,7 +112,8 @@ def _space_facts(space: PlanSpace, query: OptimizedQuery, searched: bool) -> dic
         chosen = None
     costs = {"best_cost": finite(space.best_cost), "chosen_cost": finite(query.cost)}
     of = "searched" if searched else "full"
-    return {"of": of, "plans": space.count, **costs, "chosen_rank": chosen, "proven": query.search.proven}
+    found = query.search
+    return {"of": of, "plans": space.count, **costs, "chosen_rank": chosen, "proven": found.proven, "budget": found.budget}
 
 
 def _count_facts(space: PlanSpace, query: OptimizedQuery, searched: bool) -> dict[str, Any]:
@@ -246,10 +247,12 @@ def _count_text(report: dict[str, Any]) -> str:
         kept = "optimum kept" if count["optimum_kept"] else "optimum lost"
         share = _share(space["plans"] - count["searched_plans"], space["plans"])
         lines.append(f"pruned away: {share} of them, {show_count(count['searched_plans'])} left; {kept}")
-    if not space["proven"]:
+    if space["budget"]:
         lines.append("a budget ran out: the space is that of what had been explored by then")
     elif (space["chosen_cost"] or 0.0) > (space["best_cost"] or 0.0) * (1 + ROUNDING):
         lines.append(f"the chosen plan costs {number(space['chosen_cost'])}")
+    if not space["proven"] and not space["budget"]:
+        lines.append("the chosen plan is not proven to be the cheapest")
     if space["chosen_rank"] is not None:
         lines.append(f"the chosen plan has rank {_rank(space['chosen_rank'])}")
     for step in count["next"]:

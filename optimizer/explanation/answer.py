@@ -82,8 +82,8 @@ class Answer(NamedTuple):
         if self.status == "absent" or self.cost is None:
             return f"{self.asked}: there is no such plan; the chosen one costs {number(self.chosen_cost)}"
         more = self.cost - self.chosen_cost
-        share = f" ({ratio(100 * more / self.chosen_cost)} %)" if self.chosen_cost else ""
-        above = f"{number(more)}{share} above the chosen plan's {number(self.chosen_cost)}"
+        share = f" ({ratio(100 * abs(more) / self.chosen_cost)} %)" if self.chosen_cost else ""
+        above = f"{number(abs(more))}{share} {'below' if more < 0 else 'above'} the chosen plan's {number(self.chosen_cost)}"
         return f"{self.asked}: exists, cost {number(self.cost)}, {above}"
 
     def _table(self) -> list[str]:

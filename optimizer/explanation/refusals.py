@@ -7,12 +7,14 @@ from typing import Any
 
 from optimizer.algebra.traits import ANY
 from optimizer.algebra.trees import Tree
+from optimizer.decorrelate.quick import QUICK
 from optimizer.errors import SettingsError, did_you_mean
 from optimizer.explanation.guard import Guard, refusing_guard
 from optimizer.explanation.reasons import Kind, Names, Reason
 from optimizer.explanation.walk import Missing
 from optimizer.memo.binding import bindings
 from optimizer.memo.mexpr import LogicalExpr
+from optimizer.prepass.instructions import rules_of
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS
 from optimizer.rules.interface import ImplementationRule, Pattern, Rule, TransformationRule
 from optimizer.search.search import Search
@@ -112,6 +114,8 @@ class Refusals:
         if rule is None and name in rewrites:
             if name in self._search.context.settings.disable:
                 return Reason(Kind.OFF, f"the rule {name} is off (disable)")
+            if not self._search.context.settings.prepass and all(rule.name != name for rule in rules_of(QUICK)):
+                return Reason(Kind.OFF, f"{name} is a rule of the pre-pass, which is off (prepass)")
             return Reason(Kind.NO_MATCH, f"{name} rewrites trees before the search, and found nothing to rewrite in this query")
         if rule is None:
             if name in ENFORCERS:
@@ -124,10 +128,8 @@ class Refusals:
             return None
         tried = [event for event in self._events if event["kind"] == "skip" and event["rule"] == name]
         if not tried:
-            return Reason(
-                Kind.NO_MATCH,
-                f"{name} found nothing that fits its pattern, {_pattern(rule.pattern)}, among the expressions it may see",
-            )
+            text = f"{name} found nothing that fits its pattern, {_pattern(rule.pattern)}, among the expressions it may see"
+            return Reason(Kind.NO_MATCH, "\n".join(filter(None, (text, self._search.counters.budget))))
         times = "once and refused" if len(tried) == 1 else f"{len(tried):,} times and refused each time"
         mexpr = self.expressions().get(tried[0]["mexpr"])
         if mexpr is None:

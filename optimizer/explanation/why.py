@@ -74,7 +74,7 @@ class Why:
         """A question begins with a search that no other has used."""
         if not self._fresh:
             self._plan()
-        self._fresh = False
+        self._fresh, self._whole = False, True
 
     # -- questions ----------------------------------------------------------------------------------------------------------
 
@@ -190,7 +190,8 @@ class Why:
         return Answer(asked, "chosen", None, self._query.cost, self._query.cost, notes=notes)
 
     def _absent(self, asked: str, reason: Reason) -> Answer:
-        return Answer(asked, "absent", reason, None, self._query.cost)
+        notes = () if self._whole else ("a limit on the size of the memo left a part of the space out, so there may be one",)
+        return Answer(asked, "absent", reason, None, self._query.cost, notes=notes)
 
     def _found(self, asked: Asked) -> Step | None:
         """The plan as moves of the goals. Joins of regions that the plan has and the memo lacks become expressions."""
@@ -199,8 +200,8 @@ class Why:
         if order is not None and not isinstance(order, str):
             self._open_along(order)
         found = Matcher(self._search).match(self._search.root, asked)
-        if found is None and self._search.exploration != "all":
-            expand_all(self._search)
+        if found is None:
+            self._whole = expand_all(self._search)
             found = Matcher(self._search).match(self._search.root, asked)
         return found
 

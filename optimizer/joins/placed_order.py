@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.logical import Choice, Filter, Project, Scan
+from optimizer.algebra.logical import Filter, Project, Scan
+from optimizer.algebra.logical_joins import AnyJoin
 from optimizer.algebra.plan import PlanNode, aliases_below
 from optimizer.algebra.region_graph import RegionGraph
 from optimizer.algebra.trees import Node, Tree, postorder
@@ -51,7 +52,8 @@ def place_order(order: JoinOrder, root: Tree, cross: bool) -> tuple[ColumnSet, .
             f'{_said(order)}: the query joins no relation "{in_one_line(name)}"\n'
             f"its relations, once it is simplified, are {listed}"
         )
-    homes = [_Home(node) for node in postorder(root) if isinstance(node, Tree) and len(node.inputs) > 1]
+    joins = AnyJoin | JoinGraph | RegionGraph
+    homes = [_Home(node) for node in postorder(root) if isinstance(node, Tree) and isinstance(node.op, joins)]
     found: list[ColumnSet] = []
     mixed: dict[int, tuple[_Home, JoinRegion, list[Relations]]] = {}
     for left, right in subtrees(order):
@@ -92,7 +94,7 @@ def has_order(plan: PlanNode, order: JoinOrder) -> bool:
 
 
 class _Home:
-    """An operator of several inputs, and which of them a name stands for."""
+    """A join or a region of joins, and which of them a name stands for."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -107,8 +109,6 @@ class _Home:
     def parts(self, left: Names, right: Names) -> Relations | str:
         """The inputs that a join of these names joins; 0 where it is not this operator that joins them, a text where the names
         contradict it."""
-        if isinstance(self.tree.op, Choice):
-            return 0
         sides: list[Relations] = []
         for side in (left, right):
             sides.append(0)

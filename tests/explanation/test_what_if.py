@@ -32,6 +32,14 @@ def test_the_winner_changes_where_the_plan_before_costs_more() -> None:
             ask()
 
 
+@pytest.mark.parametrize("sql", [QUERIES[0], QUERIES[3]])
+def test_a_plan_that_a_gap_allowed_is_not_the_winner(sql: str) -> None:
+    """Under the gap a dearer plan was found, and told to be the winner that stays."""
+    found = Session(SHOP, {"gap": 0.5}).what_if(sql).under(factors={"sort": 1.0})
+    assert found.plan.cost == pytest.approx(Session(SHOP).optimize(sql).cost)
+    assert found.winner_changes is (found.before > found.plan.cost * 1.001)
+
+
 def test_a_diagram_has_the_winner_of_each_point() -> None:
     what_if = Session(SHOP).what_if(QUERIES[0])
     one = what_if.diagram([(frozenset("a"), 1.0, 1e6)], points=6)

@@ -25,6 +25,8 @@ from tests.search.stored_tables import SHOP
 CHAIN = "select count(*) from a join b on a.k = b.k join c on b.j = c.j join d on c.y = d.y"
 OUTER = "select count(*) from a left join (b join c on b.j = c.j) on a.k = b.k join d on a.x = d.y"
 UNEQUAL = "select count(*) from a join b on a.k < b.k"
+UNITED = "select x from a union all select j from b order by 1"
+TWICE = "with v as materialized (select j, count(*) n from b group by j) select * from v x, v y where x.n = y.j"
 GROUPED = "select a.x, max(b.j) from a join b on a.k = b.k join c on b.j = c.j group by a.x order by a.x"
 
 
@@ -67,6 +69,8 @@ def test_the_chosen_plan() -> None:
     assert order is not None
     for answer in (why(plan=plan.json), why(join_order=show_join_order(order)), why(operator="hash_join")):
         assert answer.status == "chosen" and answer.reason is None and answer.chosen_cost == pytest.approx(plan.query.cost)
+    joined_ctes = Session(SHOP).explain(TWICE)
+    assert why(TWICE, plan=joined_ctes.json).status == "chosen"  # joins over spools had been left out of the space
     for sql, settings in ((CHAIN, {"disable": ["aggregate_push_join", "aggregate_split_join"]}), (OUTER, {})):
         rule = "partition_joins" if sql is CHAIN else "partition_region"
         assert why(sql, settings, rule=rule).status == "chosen"
@@ -152,6 +156,9 @@ def test_no_smaller_change_makes_it_win(order: str) -> None:
         (CHAIN, {}, {"operator": "top_k"}, Kind.NO_MATCH, "limit"),
         (UNEQUAL, {}, {"operator": "hash_join"}, Kind.GUARD, "its guard is"),
         (CHAIN, {}, {"rule": "join_commute"}, Kind.NO_MATCH, "join, among the expressions it may see"),
+        (UNITED, {}, {"join_order": "(a b)"}, Kind.CONFLICT, "a and b are never joined with each other"),
+        (CHAIN, {"prepass": False}, {"rule": "or_factor"}, Kind.OFF, "a rule of the pre-pass, which is off"),
+        (CHAIN, {"enumeration": "rules", "budget_mexprs": 2}, {"rule": "join_associate"}, Kind.NO_MATCH, "budget_mexprs=2 ended"),
         (CHAIN, {"enumeration": "rules"}, {"rule": "partition_joins"}, Kind.OFF, "is used with enumeration=adaptive"),
         (CHAIN, {"disable": ["aggregate_push_join"]}, {"rule": "aggregate_push_join"}, Kind.OFF, "is off (disable)"),
         (UNEQUAL, {}, {"rule": "join_to_hash_join"}, Kind.GUARD, "it was tried 2 times and refused each time"),
