@@ -3,8 +3,8 @@ NULL fractions.
 
 A conjunct on one column that has no formula here is tried on the column's common values and, as a sample of the others, on
 the bounds of its histogram. Where statistics are silent the fractions are the customary guesses of Selinger et al. (SIGMOD
-1979). Ranges of one column, or of one computed value, are intersected first; others are combined with exponential back-off (sorted, powers
-1, 1/2, 1/4, 1/8), since predicates on one relation are seldom independent.
+1979). Ranges of one column, or of one computed value, are intersected first; others are combined with exponential back-off
+(sorted, powers 1, 1/2, 1/4, 1/8), since predicates on one relation are seldom independent.
 """
 
 from collections.abc import Callable, Iterable, Mapping
