@@ -168,9 +168,7 @@ class Recosting:
                 mexpr.least = -1.0
                 for physical in mexpr.physical:
                     physical.costs.clear()
-        settings = first.context.settings.replace(
-            region="auto", gap=0.0, epsilon=0.0
-        )  # nobody watches
+        settings = first.context.settings.replace(region="auto", gap=0.0, epsilon=0.0)  # nobody watches
         search = Search(memo, first.rules, first.context._replace(settings=settings), cost)
         lower_bounds_fall(memo, search.least)
         search.regions.wholes = first.regions.wholes

@@ -32,6 +32,7 @@ from optimizer.stats.filtered import listed_values
 Names = dict[ColumnId, ColumnId]  # a column of some node -> the column of the root that has its values
 
 _DEEPEST = 4  # ORs that one proof looks into
+_MOST_ORS = 8  # of more none is looked into: there are too many ways
 
 
 def known(root: Node, asked: ColumnId, columns: Columns, whole: bool) -> list[Scalar]:
@@ -298,11 +299,11 @@ def implied(asked: Scalar, facts: Sequence[Scalar], depth: int = _DEEPEST) -> bo
     if any(fact.columns == asked.columns and _implies(fact, asked) for fact in facts) or _equal_by(asked, facts):
         return True
     if depth:
-        for fact in facts:
-            if isinstance(fact, Call) and fact.function == "or":
-                others = [f for f in facts if f is not fact]
-                if all(implied(asked, [*others, *conjuncts(branch)], depth - 1) for branch in fact.args):
-                    return True
+        ors = [fact for fact in facts if isinstance(fact, Call) and fact.function == "or"]
+        for fact in ors if len(ors) <= _MOST_ORS else ():
+            others = [f for f in facts if f is not fact]
+            if all(implied(asked, [*others, *conjuncts(branch)], depth - 1) for branch in fact.args):
+                return True
     return False
 
 

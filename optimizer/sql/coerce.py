@@ -25,6 +25,7 @@ from optimizer.algebra.types import (
     STRING,
     common_type,
     integer_range,
+    is_date,
     is_decimal,
     is_exact,
     is_float,
@@ -32,6 +33,7 @@ from optimizer.algebra.types import (
     is_numeric,
     is_opaque,
     is_string,
+    is_timestamp,
     type_name,
 )
 from optimizer.errors import ExecutionError
@@ -200,6 +202,8 @@ def comparable(source: Source, function: str, left: Operand, right: Operand) -> 
 def mismatch(source: Source, what: str, type: DataType, operand: Operand) -> Exception:
     cast = "convert one side explicitly: CAST(... AS ...)"
     hint = OPAQUE if is_opaque(type) else cast_hint(operand.scalar, STRING, cast)
+    if any(is_date(t) or is_timestamp(t) for t in (type, operand.type)) and any(map(is_numeric, (type, operand.type))):
+        hint = "write dates in quotes: DATE '2024-01-31'"
     return source.error(f"{what} {type_name(type)} and {type_name(operand.type)}", operand.node, hint)
 
 

@@ -58,6 +58,10 @@ def _midnight_as_date(operand: Operand, other: Operand) -> Operand:
 
 def _between(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this", "low", "high")
+    if row_items(node.this) is not None:
+        return Call(
+            "and", tuple(compare_rows(binder, f, node.this, node.args[end]) for f, end in ((">=", "low"), ("<=", "high"))), BOOL
+        )
     value, low, high = binder.operands((node.this, node.args["low"], node.args["high"]))
 
     def made(values: Sequence[Operand]) -> Scalar:

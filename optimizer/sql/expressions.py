@@ -178,7 +178,7 @@ class ExpressionBinder:
                     _refuse_aggregate(self, alias, name, node)
                 return alias
         scalar = self.scope.find(self.source, table, name, node)
-        if scalar is not None:  # several columns are one merged by FULL JOIN ... USING
+        if scalar is not None and not self.inside_aggregate:  # several columns are one merged by FULL JOIN ... USING
             for id in column_ids(scalar.columns):
                 self.refs.setdefault(id, node)
         return scalar

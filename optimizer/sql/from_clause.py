@@ -205,6 +205,11 @@ def _stored_table(context: Context, node: Any, name: str, ctes: Ctes | None) -> 
     known = [*context.catalog.tables, *(cte.name for cte in (ctes.and_outer() if ctes is not None else ()))]
     hint = f"the tables are {listing(known, 8)}" if known else "the dataset has no tables"
     hint += did_you_mean(name, known)
+    inside = node.find_ancestor(exp.CTE)
+    while inside is not None and inside.alias.lower() != name.lower():
+        inside = inside.find_ancestor(exp.CTE)
+    if inside is not None:
+        hint = "write WITH RECURSIVE for a query that reads itself"
     beside = next((file for file in context.catalog.passed_over if file.lower().startswith(f"{name.lower()}.")), None)
     if beside is not None:
         hint += f"\nthere is a file {beside}, which is not read: planscope data import reads further kinds of files"

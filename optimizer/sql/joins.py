@@ -87,6 +87,9 @@ def join(context: Context, left: FromItem, right: FromItem, node: Any) -> FromIt
         raise source.error("the join has no condition", node.this, "add ON or USING, or write CROSS JOIN")
     elif on is not None:
         predicate = conjunction([binder.truth(on)])
+        volatile = left.tree.volatile or right.tree.volatile or any(s.volatile for s in predicate)
+        if kind is JoinKind.FULL and volatile and any(map(has_subquery, predicate)):  # which copies both sides
+            raise source.unsupported("a FULL JOIN with a subquery in ON and a volatile function", on, "use JOIN or LEFT JOIN")
     if kind.left_only:
         scope = left.scope
     return FromItem(_tree(context, kind, predicate, left, right, node.this), scope)

@@ -52,7 +52,7 @@ def _text(node: Any) -> str:
         case exp.Column():
             return ".".join(part.name for part in node.parts)
         case exp.Literal():
-            return f"'{node.this}'" if node.is_string else str(node.this)
+            return "'" + node.this.replace("'", "''") + "'" if node.is_string else str(node.this)
         case exp.Null():
             return "NULL"
         case exp.Boolean():

@@ -350,15 +350,17 @@ def tokens_of(sql: str) -> list[Any]:
         raise SqlError(f"SQL is a text, not {type(sql).__name__}")
     if (half := re.search("[\ud800-\udfff]", sql)) is not None:
         raise SqlError(f"{half[0]!r} is half of a character (a surrogate), not text", sql, *half.span(), hint="take it out")
+    if sql.startswith("\ufeff"):  # a byte order mark
+        sql = " " + sql[1:]
     try:
         return tokenize(sql)
     except TokenError as error:
         inner = error.__cause__ or error.__context__  # a compiled sqlglot gives no cause
         match = re.search(r"Missing (\S+) from (\d+):(\d+)", str(inner))
         if match is None:
-            start = max(sql.rfind("/*"), 0)
-            what = "comment" if "/*" in sql else "text"
-            raise SqlError(f"unterminated {what}", sql, start, start + 2) from None
+            start, end = sql.rfind("/*"), len(sql.rstrip())
+            what, place = ("string", (end - 1, end)) if start < 0 else ("comment", (start, start + 2))
+            raise SqlError(f"unterminated {what}", sql, *place) from None
         closing, line, column = match[1], int(match[2]), int(match[3])
         what = {"'": "string", '"': "quoted name"}.get(closing, "string")
         start = sum(len(text) + 1 for text in sql.split("\n")[: line - 1]) + column

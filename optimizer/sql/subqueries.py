@@ -71,7 +71,7 @@ def _without_star(query: Any) -> Any:
     if not isinstance(query, exp.Select) or len(query.expressions) != 1 or query.args.get("from_") is None:
         return query
     star = query.expressions[0]
-    grouped = any(query.args.get(k) for k in ("distinct", "group", "having"))
+    grouped = any(query.args.get(k) for k in ("distinct", "group", "having", "order"))
     if grouped or not isinstance(star, exp.Star) or any(star.args.values()):
         return query
     number = exp.Literal.number(1)

@@ -47,6 +47,7 @@ _COMPILED = is_compiled()
 _NUMBER = re.compile(r"[^+-]*[eE]\d+(?=[+-])")  # of 1e5-1, which is one token
 # a text without it is cut alike; every branch begins with one character, so that few places are looked at
 _OTHERWISE = re.compile(r"d[iI][vV]\b|D[iI][vV]\b|\$|e'(?<![a-zA-Z_]..)|E'(?<![a-zA-Z_]..)|e\d+[+-]|E\d+[+-]|'(?:\s|--.*\n)+'")
+_APART = (",", "(", ")")
 _LINE_END = re.compile(r"(?s:(?=.*\n))(\s|--.*\n)*")
 _ESCAPE = re.compile(r"''|(?s:\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.)))")
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "u": "\0", "U": "\0"}
@@ -75,7 +76,13 @@ def tokenize(sql: str) -> list[Any]:
         elif kind is TokenType.NUMBER and (number := _NUMBER.match(token.text)):
             end = start + number.end()
             token = _part(token, kind, number[0], start, end - 1)
-            tokens[len(result) + 1 :] = DuckDB().tokenize(" " * end + sql[end:])
+            after = len(result) + 1
+            last = after  # what is behind a blank, a comma or a parenthesis is cut alike
+            while last < len(tokens) and tokens[last].start == tokens[last - 1].end + 1 and tokens[last].text not in _APART:
+                last += 1
+            until = tokens[last - 1].end + 1
+            again = DuckDB().tokenize(sql[end:until])
+            tokens[after:last] = [_part(t, t.token_type, t.text, t.start + end, t.end + end) for t in again]
         result.append(token)
     return result
 

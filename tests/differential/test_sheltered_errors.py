@@ -14,6 +14,7 @@ from tests.reference.compare import assert_same_bag, rows_of
 TABLES = {
     "a": {"x": [1, 2, 3]}, "b": {"x": [1, 2, 9], "y": [10, 20, 30], "s": ["5", "6", "abc"]}, "c": {"y": [10, 30]},
     "g": {"k": ["1", "2", "zz", "1", "2"], "v": [1, 2, 3, 4, 5]}, "h": {"s": ["5", "abc"], "x": [1, 2], "y": [10, 30]},
+    "e": {"a": ["foo", "bar", "3", "4"], "k": [1, 2, 3, 4], "z": ["0", "0", "-9", "7"]},
 }  # fmt: skip
 
 QUERIES = {
@@ -31,6 +32,7 @@ QUERIES = {
     "a set operation": "select x from a where x < 3"
     " and exists (select y from c except select y from b where b.y < a.x + 9223372036854775805 and b.x = 1)",
     "an ANY over nothing": "select k, v from g where cast(k as int) < any (select y from c where y > 99)",
+    "branches of an OR": "select * from e where (z::int <> 0 and a::int + k > 1) or (z::int > 6 and a::int + k > 1)",
     "a mark over nothing": "select k, v, cast(k as int) > all (select y from c where y > 99) from g",
 }
 CORRELATED = {

@@ -13,10 +13,16 @@ TABLES = {
     "y": pa.table({"h": list(range(600))}),
     "a": pa.table({"k": [1, 2, 3], "f": [0.0, -0.0, 2.5]}),
     "c": pa.table({"v": [5, None, 7, 8]}),
+    "u": pa.table({"x": [0.0, -0.0, 2.0]}),
+    "m": pa.table({"x": [-0.0]}),
 }
 QUERIES = [
     "select count(*) from x, y where exists (select 1 from g where g.f = x.f and g.h = y.h and 1 / g.f < -x.k)",
     "select k, 1 / f, (select count(*) from c where c.v > l.k + 4) from (select k, min(f) f from a group by k) l",
+    "select distinct 1 / x from (select distinct x from u where x < 1)",
+    "select count(distinct x::varchar), max(1 / x), min(1 / x) from (select x from u where x < 1 group by x)",
+    "select k from a where k not in (select case when 1 / x > 0 then 1 else 2 end from (select distinct x from u where x < 1))",
+    "select 1 / sum(x), 1 / avg(x), 1 / fsum(x), 1 / sum(distinct x) from (select max(x) x from m)",
 ]
 
 

@@ -4,6 +4,7 @@
     γ;f(A)  ≡  π f₁(A)          A has exactly one row
 
     sum(x), avg(x), min(x), max(x) = x        count(*) = 1        count(x) = 1 where x is not NULL, else 0
+    sum(x), avg(x) = x + 0.0 of floats: a sum begins at 0.0, so that it is 0.0 of -0.0
 
 NULLs   a key takes NULL for a value, as grouping does; f₁ of NULL is NULL, its count 0; a row that FILTER leaves out counts
         as NULL
@@ -17,8 +18,11 @@ from optimizer.algebra.columns import column_set
 from optimizer.algebra.logical import Aggregate, Project, ProjectItem
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Case, Cast, Literal, Scalar
 from optimizer.algebra.trees import Tree
+from optimizer.algebra.types import is_float
 from optimizer.prepass.row_bounds import has_one_row
 from optimizer.rules.interface import ANY, RuleContext, node, rewrite
+
+_SUMS = ("sum", "avg", "fsum", "favg")
 
 
 @rewrite(node(Aggregate, ANY))
@@ -44,4 +48,6 @@ def _over_one_row(call: AggregateCall) -> Scalar:
             value = Case(((Call("is_not_null", call.args, BOOL), value),), nothing, call.type)
     else:
         value = call.args[0] if call.args[0].type == call.type else Cast(call.args[0], call.type, False)
+        if call.function in _SUMS and is_float(call.args[0].type):
+            value = Call("+", (value, Literal(0.0, call.type)), call.type)
     return value if call.filter is None else Case(((call.filter, value),), nothing, call.type)

@@ -9,7 +9,8 @@ And the same with AND and OR exchanged.
 NULLs   exact: these are laws of three-valued logic (a lattice with an involution), and comparisons of the same operands are NULL
         together. x ∧ ¬x is UNKNOWN for a NULL x, so it is FALSE only of an x that never is, as a test for NULL
 Guards  an operand goes only if it is plain, and by absorption only if all are; two volatile operands that read the same are two.
-        The others keep their order, so that what may raise is sheltered by what was written before it
+        The others keep their order, so that what may raise is sheltered by what was written before it; so a NOT of an OR of
+        several such operands stays: conjuncts of a predicate have no order
 Source  Kleene's strong three-valued logic; comparison_sets.py
 """
 
@@ -38,6 +39,8 @@ def boolean_normalize(scalar: Scalar) -> Scalar | None:
 
 def _negation(inner: Scalar) -> Scalar | None:
     if isinstance(inner, Call) and inner.function in _DUAL:
+        if inner.function == "or" and sum(arg.raises for arg in inner.args) > 1:
+            return None
         return Call(_DUAL[inner.function], tuple(Call("not", (arg,), BOOL) for arg in inner.args), BOOL)
     return opposite(inner)
 

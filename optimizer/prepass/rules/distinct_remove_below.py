@@ -8,8 +8,8 @@ UNION of UNION. Where removing them early pays, aggregate_split_union and semi_j
 Kinds   of a join and of an Apply, the right side of SEMI, ANTI and MARK: whether there is a match does not depend on how often
 NULLs   δ takes NULL for a value, as the grouping does; some row of B has the same values, so p has the same outcomes
 Rows    the same groups, each with the same set of rows; the same rows of A
-Guards  only projections, whose items are not volatile, and unions with ALL lie between the two; no volatile aggregate, nor
-        conjunct of p, which gives equal results for equal values (floats: of 0.0 and -0.0, δ keeps one)
+Guards  only projections and unions with ALL lie between the two; items of projections, arguments of aggregates and conjuncts of
+        p are not volatile, and give equal results for equal values (floats: of 0.0 and -0.0, δ keeps one)
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ASK_ONCE = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK)
 def distinct_remove_below(bound: Tree, context: RuleContext) -> Tree | None:
     match bound.op:
         case Aggregate(_, items):
-            once = all(ignores_duplicates(item.call) for item in items)
+            once = all(ignores_duplicates(item.call) and all(map(is_congruent, item.call.children)) for item in items)
         case AnyJoin(kind=kind, predicate=predicate):
             once = kind in _ASK_ONCE and all(map(is_congruent, predicate))
         case _:
@@ -55,7 +55,7 @@ def _keeps_sets(tree: Tree) -> bool:
     """Whether the set of the operator's rows depends on the sets of its inputs' rows alone."""
     match tree.op:
         case Project(items):
-            return not any(item.value.volatile for item in items)
+            return all(is_congruent(item.value) for item in items)
         case SetOp(SetOpKind.UNION, True):
             return True
     return False

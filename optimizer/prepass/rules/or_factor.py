@@ -5,7 +5,8 @@
 So a join equality that is written into every branch (TPC-H Q19) becomes usable as a join key.
 
 NULLs   safe: AND distributes over OR in three-valued logic, and absorption holds in it
-Guards  a volatile conjunct is not common to two branches, even when it reads the same
+Guards  a volatile conjunct is not common to two branches, even when it reads the same; one that may raise stays where another
+        that may is, which can keep rows from it
 """
 
 from dataclasses import replace
@@ -38,6 +39,8 @@ def _factor(scalar: Scalar) -> list[Scalar]:
         return [scalar]
     branches = [list(conjuncts(arg)) for arg in scalar.args]
     common = [s for s in branches[0] if not s.volatile and all(s in other for other in branches[1:])]
+    if sum(s.raises for s in dict.fromkeys(s for branch in branches for s in branch)) > 1:
+        common = [s for s in common if not s.raises]
     if not common:
         return [scalar]
     rests = [conjunction(s for s in branch if s not in common) for branch in branches]

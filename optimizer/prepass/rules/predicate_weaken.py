@@ -101,7 +101,7 @@ def weakened(scalar: Scalar) -> Scalar:
             return _negation(scalar, arg)
         case Call(function="is_not_distinct_from", args=(a, b)) if is_not_null(a, 0) or is_not_null(b, 0):
             return Call("=", (a, b), BOOL)
-        case Call(function="coalesce", args=args) if args[-1] is FALSE:
+        case Call(function="coalesce", args=args) if args[-1] is FALSE and not _shelters(args[0]):
             return weakened(args[0] if len(args) == 2 else Call("coalesce", args[:-1], BOOL))
         case Call(function=function) if function in COMPARISONS:
             return _comparison(scalar)
@@ -152,6 +152,11 @@ def _known_values(args: tuple[Scalar, ...], decided: tuple[tuple[Scalar, ...], .
         tests = tuple(Call("is_not_null", (term,), BOOL) for term in terms)
         args = (*(arg for arg in args if compared(arg) != terms), junction("and", tests))
     return tuple(dict.fromkeys(args))
+
+
+def _shelters(scalar: Scalar) -> bool:
+    """Whether it is an AND whose order keeps rows from what may raise: conjuncts of a predicate have none."""
+    return isinstance(scalar, Call) and scalar.function == "and" and sum(arg.raises for arg in scalar.args) > 1
 
 
 def _negation(scalar: Scalar, arg: Scalar) -> Scalar:
