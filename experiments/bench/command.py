@@ -95,9 +95,7 @@ def _run(
             if said and name not in used:
                 said(f"{what}: no item uses the cost model {name} of a plug-in: --cost-models {name} does")
         inputs = {"the settings": shlex.join(pairs) or "default", **input_digests(each, items, said)}
-        results = Results(output or temporary, experiment, _command_line(), items, inputs)
-        if retry:
-            results.forget_failed()
+        results = Results(output or temporary, experiment, _command_line(), items, inputs, retry)
         try:
             run(experiment, items, results, Limits(timeout, memory, jobs), said, session, what)
         except KeyboardInterrupt:

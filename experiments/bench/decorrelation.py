@@ -61,6 +61,7 @@ TIMEOUT = 300.0
 KEYS = ("method",)
 
 
+SHARED = {"data": "form", "seconds": ""}
 def items(options: Options) -> list[Item]:
     if unknown := [form for form in options.queries if form not in FORMS and not query_name(form)]:
         raise PlanscopeError(f'there is no form "{unknown[0]}" of subquery; forms: {", ".join(FORMS)}; or name a query: tpch/q02')

@@ -53,6 +53,7 @@ planscope bench enumeration --plugin mine.py
 ARGUMENT = "[GRAPH]..."
 OWN_DATA = True
 KEYS = ("enumerator",)
+SHARED = {"max_work": ""}
 COMPARED = ("pairs", "inner", "joins_costed", "us_per_pair", "ms", "cost")
 NOT_EXACT = ("left-deep", "heuristic", "plug-in")
 GRAPHS = ("chain/5", "chain/10", "chain/20", "cycle/5", "cycle/10", "cycle/20", "star/5", "star/10", "clique/5", "clique/10")

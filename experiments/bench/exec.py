@@ -39,6 +39,7 @@ PARAMETERS = (
 )
 TIMEOUT = 600.0
 KEYS = ("engine",)
+SHARED = dict.fromkeys(("data", "threads", "rounds", "engines"), "")
 ROUNDS = 3
 OPERATORS = {  # TPC-H: one operator each does nearly all the work
     "scan": "select min(l_orderkey), min(l_partkey), min(l_quantity), min(l_shipdate) from lineitem",

@@ -23,7 +23,9 @@ A module may also define
 
     MODES = ("none", ...)                             names for --modes; `options.modes` has those chosen, all by default
     ARGUMENT = "[PART]..."                            what the command line calls `options.queries`, if not [SQL]...
-    OWN_DATA = True                                   it has data and settings of its own: no --data, --set, --plugin
+    OWN = ("data", "pairs", "plugins")                of --data, --set and --plugin those that it does not take
+    SHARED = {"rounds": "", "data": "query"}          item columns of which a folder has one value, or one for each value of
+                                                      another column, since the report tells rows apart by the others
     PARAMETERS = (click.Option(...), ...)             options of its own; their values are in `options.own`
     OWN_SETTINGS = {"gap": "write --gaps {value}"}    settings that it varies itself, so that --set may not: what to do instead
     TIMEOUT = 60.0                                    seconds for an item, unless --timeout says otherwise

@@ -60,6 +60,8 @@ the first two.
 MODES = ("estimates", "plans", "run")
 TIMEOUT = 120.0
 KEYS = ("what", "by", "cost_model", "aliases")
+OWN = ("data",)
+SHARED = {**dict.fromkeys(("estimators", "cost_models", "postgres"), ""), **dict.fromkeys(MODES, "query")}
 ESTIMATORS, COST_MODELS = "histogram,system_r,upper_bound", "c_out,arrow"
 OWN_SETTINGS = {"estimator": "write --estimators {value}", "cost_model": "write --cost-models {value}"}
 PARAMETERS = (

@@ -17,6 +17,7 @@ from experiments.bench.tables import flat, html_table, latex
 from memo_viz.page_style import PAGE_STYLE
 from optimizer.errors import many
 
+_ENDINGS = (".csv", ".tex", ".svg", ".pdf")
 LONG = 30  # rows from which on a table is folded
 _ITEM_COLUMNS = ("status", "error_kind", "error", "item_s")
 _HIDDEN = ("item", "bug", "item_cpu_s", "peak_mb")
@@ -28,7 +29,8 @@ dl{display:grid;grid-template-columns:max-content auto;gap:.1rem 1rem;font-size:
 
 
 def write_report(folder: Path, title: str, sections: Sequence[Section], about: dict[str, Any]) -> list[Path]:
-    """report.html, tables/ and figures/ in `folder`; the files written. `about`: environment.json. Raises OutputError."""
+    """report.html, tables/ and figures/ in `folder`, without files of an earlier report; the files written. `about`:
+    environment.json. Raises OutputError."""
     tables, figures = make_folder(folder / "tables"), make_folder(folder / "figures")
     written = [folder / "report.html"]
     svgs: dict[str, str] = {}
@@ -41,6 +43,9 @@ def write_report(folder: Path, title: str, sections: Sequence[Section], about: d
             if made is not None:
                 written += [_write_csv(figure.data, figures / f"{figure.name}.csv"), *write_figure(made, figures, figure.name)]
                 svgs[figure.name] = _inline((figures / f"{figure.name}.svg").read_text(encoding="utf-8"), figure)
+    for path in {*tables.iterdir(), *figures.iterdir()}.difference(written):
+        if path.suffix in _ENDINGS:
+            path.unlink()
     write_file(written[0], _page(title, sections, svgs, about))
     return written
 

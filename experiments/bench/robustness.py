@@ -61,6 +61,7 @@ filters on and off. Queries: inner joins of tables; by default some of TPC-H and
 MODES = ("diagrams", "errors", "orders")
 TIMEOUT = 300.0
 KEYS = ("scenario", "order", "filters", "x", "y")
+SHARED = {"data": "query", "points": "", "scenarios": "", "orders": ""}
 QUERIES = ("tpch/q03", "tpch/q05", "tpch/q09", "tpch/q10")
 JOB = ("job/2a", "job/3b", "job/6a", "job/17e")
 FACTORS = (2.0, 10.0, 100.0)

@@ -45,6 +45,7 @@ MODES = ("adaptive", "rules")
 OWN_SETTINGS = {"enumeration": "--modes chooses it: --modes rules"}
 TIMEOUT = 300.0
 KEYS = ("rule", "maker")
+SHARED = {"data": "query"}
 QUERIES = tuple(f"tpch/q{number:02d}" for number in range(1, 23))
 QUICK = tuple(f"tpch/q{number:02d}" for number in (3, 4, 12, 17, 22))
 CHANGED = 1e-9  # relative

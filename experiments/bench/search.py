@@ -46,6 +46,7 @@ ARGUMENT = "[PART]..."
 OWN_DATA = True
 TIMEOUT = 600.0
 KEYS = ("figure",)
+SHARED = {"runs": ""}
 PARTS = {
     "rates": ("Rates", "CPU time of the search alone, the quickest of up to three."),
     "graphs": ("Join graphs", "`ms`: from SQL text to plan, the quickest of up to three; `pairs`: unordered, looked at."),

@@ -52,6 +52,7 @@ MODES = ("costs", "run")
 TIMEOUT = 300.0
 KEYS = ("what", "number")
 QUERIES = tuple(f"tpch/q{number:02d}" for number in range(1, 23))
+SHARED = {"data": "query", "costs": "query", "run": "query", **dict.fromkeys(("plans", "orders", "runs", "within"), "")}
 WITHIN = 10.0
 SECONDS = 10.0  # for one run
 CLOCKS = {"cpu_ms": "CPU time", "ms": "elapsed"}
