@@ -46,7 +46,7 @@ from typing import Any, Literal, Protocol
 
 import pyarrow as pa
 
-from experiments.workloads.queries import query_name
+from experiments.workloads.queries import default_data, query_name
 from optimizer.settings import Settings
 from optimizer.stats.injected import for_query
 
@@ -72,6 +72,11 @@ class Options:
     own: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def pairs_for(self, query: str) -> list[str]:
+    def data_for(self, query: str, usual: str) -> str:
+        """The dataset for a query: what --data says, where the query was named; else its only one comes first."""
+        own = default_data(query)
+        return (self.data or own if query in self.queries else own or self.data) or usual
+
         """`pairs`, and which query of a file of injected cardinalities `query` is, if it has a name. Raises SettingsError."""
         settings = Settings.from_pairs(self.pairs)
         if not settings.injected:

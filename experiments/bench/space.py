@@ -13,6 +13,7 @@ error of the cost model. Filters at run time are off: they change the rows that 
 within a limit have no time, and are counted.
 """
 
+import math
 from operator import itemgetter
 from random import Random
 from statistics import mean
@@ -80,7 +81,7 @@ def measure(item: Item) -> list[Row]:
     rows = [counts(query, space)]
     if item["costs"]:
         drawn = space.sample_ranks(item["plans"], random)
-        rows += ({"what": "uniform", "number": n, "ratio": space.unrank(rank).cost / query.cost} for n, rank in enumerate(drawn))
+        rows += ({"what": "uniform", "number": n, "ratio": over(space.unrank(rank).cost, query)} for n, rank in enumerate(drawn))
         ratios = quickpick(session, sql, query, item["orders"], random)
         rows += ({"what": "quickpick", "number": n, "ratio": ratio} for n, ratio in enumerate(ratios))
     if item["run"]:
@@ -97,8 +98,13 @@ def counts(query: OptimizedQuery, space: PlanSpace) -> Row:
         "what": "count", "number": 0, "all_plans": float(space.count), "trees": None if trees is None else float(trees),
         "choices": choices, "ways": ways, "searched": float(kept.count), "costed": query.search.costed,
         "proven": query.search.proven,
-        "ratio": space.best_cost / query.cost if query.cost else 1.0,
+        "ratio": over(space.best_cost, query),
     }  # fmt: skip
+
+def over(cost: float, query: OptimizedQuery) -> float:
+    """A cost over that of the chosen plan; where this is 0, 1 for the same and infinite for more."""
+    return cost / query.cost if query.cost else math.inf if cost else 1.0
+
 
 
 def quickpick(session: Session, sql: str, query: OptimizedQuery, count: int, random: Random) -> list[float]:
@@ -114,7 +120,7 @@ def quickpick(session: Session, sql: str, query: OptimizedQuery, count: int, ran
     for _ in range(count):
         order = show_join_order(random_order(sub_plans.graph, sub_plans.aliases, random))
         forced = Session(session.catalog, session.settings.replace(join_order=order))
-        found.append(forced.optimize(sql).cost / query.cost)
+        found.append(over(forced.optimize(sql).cost, query))
     return found
 
 
@@ -126,7 +132,7 @@ def runs(query: OptimizedQuery, space: PlanSpace, count: int, within: float, ran
     plans += (ready(space.unrank(rank), query) for rank in draw(space, count, random, within))
     found: list[Row] = []
     for number, plan in enumerate(plans):
-        row = {"what": "run", "number": number, "ratio": plan.cost / query.cost, "estimated": plan.cost, "plan": plan_line(plan)}
+        row = {"what": "run", "number": number, "ratio": over(plan.cost, query), "estimated": plan.cost, "plan": plan_line(plan)}
         counters = new_counters()
         try:
             run(query, plan, SECONDS, counters)
