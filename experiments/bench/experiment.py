@@ -29,6 +29,7 @@ A module may also define
     PARAMETERS = (click.Option(...), ...)             options of its own; their values are in `options.own`
     OWN_SETTINGS = {"gap": "write --gaps {value}"}    settings that it varies itself, so that --set may not: what to do instead
     TIMEOUT = 60.0                                    seconds for an item, unless --timeout says otherwise
+    SEEDS = (50, 10)                                  how many seeds, and with --quick, unless --seeds says so; else there is one
     def settings_of(item: Item) -> Settings           those of an item, if not those of --set
     KEYS = ("aliases",)                               columns that tell the rows of an item apart, for `bench compare`
     COMPARED = ("costed",)                            measures that `bench compare` compares; without it all numbers but memory
@@ -71,12 +72,12 @@ class Options:
     quick: bool = False
     own: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
-    def pairs_for(self, query: str) -> list[str]:
     def data_for(self, query: str, usual: str) -> str:
         """The dataset for a query: what --data says, where the query was named; else its only one comes first."""
         own = default_data(query)
         return (self.data or own if query in self.queries else own or self.data) or usual
 
+    def pairs_for(self, query: str) -> list[str]:
         """`pairs`, and which query of a file of injected cardinalities `query` is, if it has a name. Raises SettingsError."""
         settings = Settings.from_pairs(self.pairs)
         if not settings.injected:

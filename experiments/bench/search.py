@@ -43,7 +43,7 @@ planscope bench search
 planscope bench search rates tracing -o results
 """
 ARGUMENT = "[PART]..."
-OWN_DATA = True
+OWN = ("data", "pairs", "plugins")
 TIMEOUT = 600.0
 KEYS = ("figure",)
 SHARED = {"runs": ""}

@@ -33,7 +33,7 @@ from experiments.rank_correlation import spearman, weighted_correlation
 from experiments.sub_plans import SubPlans
 from experiments.timing import run, timed
 from experiments.workloads.data import open_data
-from experiments.workloads.queries import check_queries, default_data, resolve_sql
+from experiments.workloads.queries import check_queries, resolve_sql
 from optimizer.algebra.plan import PlanNode
 from optimizer.engines.arrow import COST_MODELS, cost_model
 from optimizer.errors import Unsupported
@@ -52,21 +52,20 @@ TPC-H.
 MODES = ("costs", "run")
 TIMEOUT = 300.0
 KEYS = ("what", "number")
-QUERIES = tuple(f"tpch/q{number:02d}" for number in range(1, 23))
 SHARED = {"data": "query", "costs": "query", "run": "query", **dict.fromkeys(("plans", "orders", "runs", "within"), "")}
+QUERIES = tuple(f"tpch/q{number:02d}" for number in range(1, 23))
 WITHIN = 10.0
 SECONDS = 10.0  # for one run
 CLOCKS = {"cpu_ms": "CPU time", "ms": "elapsed"}
 
 
 def items(options: Options) -> list[Item]:
-    data = options.data or ("tpch:0.01" if options.quick else "tpch:0.1")
     named = options.queries or (("tpch/q03", "tpch/q05", "tpch/q10") if options.quick else QUERIES)
     sizes = {"plans": 100, "orders": 10, "runs": 4} if options.quick else {"plans": 1000, "orders": 100, "runs": 10}
     found: list[Item] = []
     check_queries(named)
     for query in named:
-        own = default_data(query) or data
+        own = options.data_for(query, "tpch:0.01" if options.quick else "tpch:0.1")
         may_run = "run" in options.modes and not open_data(own).statistics_only
         shared = {"query": query, "data": own, **sizes, "within": WITHIN, "pairs": options.pairs_for(query)}
         found += ({**shared, "costs": "costs" in options.modes, "run": may_run, "seed": seed} for seed in range(options.seeds))
@@ -101,10 +100,10 @@ def counts(query: OptimizedQuery, space: PlanSpace) -> Row:
         "ratio": over(space.best_cost, query),
     }  # fmt: skip
 
+
 def over(cost: float, query: OptimizedQuery) -> float:
     """A cost over that of the chosen plan; where this is 0, 1 for the same and infinite for more."""
     return cost / query.cost if query.cost else math.inf if cost else 1.0
-
 
 
 def quickpick(session: Session, sql: str, query: OptimizedQuery, count: int, random: Random) -> list[float]:
