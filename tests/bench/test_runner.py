@@ -22,7 +22,6 @@ from experiments.bench import (
     space,
 )
 from experiments.bench import exec as execution
-from experiments.bench.child import Child
 from experiments.bench.command import command_of, report_command
 from experiments.bench.inputs import input_digests
 from experiments.bench.report import failed_section
@@ -73,10 +72,12 @@ def test_failed_items_are_told_apart_before_their_errors():
     assert section.tables[0].data["error"].to_pylist() == ["too little (least, lower_bound); raise it"] * 2
 
 
-def test_an_item_may_not_take_more_memory_than_the_limit():
-    child = Child(HERE, PATIENCE, 300)
-    [row] = child.measure(_item("large"))
-    child.close()
+def test_an_item_may_not_take_more_memory_than_the_limit(tmp_path):
+    """Also where it may take any time."""
+    items = [_item("large")]
+    results = Results(tmp_path, toy, "a command", items)
+    run(toy, items, results, Limits(seconds=0, megabytes=300))
+    [row] = results.finish(items).to_pylist()
     assert row["status"] == "memory" and row["error"].endswith("of the 300 MB allowed, and was stopped")
 
 

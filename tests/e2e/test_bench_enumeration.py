@@ -1,5 +1,6 @@
 """planscope bench enumeration: tables, files, and exact enumerators that have to agree."""
 
+import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
@@ -33,6 +34,8 @@ def test_every_enumerator_has_a_row(planscope, tmp_path):
         assert {of[name]["joins_costed"] for name in ("dp_ccp", "top_down_branch", "dp_vectorized")} == {2 * pairs}
         assert of["pairs_branch"]["joins_costed"] is None and of["pairs_branch"]["pairs"] == pairs
         assert all(of[name]["ratio"] >= 1 - 1e-9 for name in ("dp_left_deep", "ikkbz", "linearized", "greedy", "goo_dp"))
+    heuristics = pacsv.read_csv(tmp_path / "tables" / "heuristics.csv").to_pylist()
+    assert {row["enumerator"]: row["cases"] for row in heuristics}["greedy"] == 2, "of chain/100 there is no optimum"
     by_name = {record["enumerator"] for record in ran if record["query"] == "chain/100"}
     assert "greedy" in by_name and not by_name & {"dp_sub", "dp_ccp", "pairs_naive", "linearized"}
 
