@@ -27,6 +27,7 @@ planscope bench sweep experiments/specs/join_graphs.toml --spark -o results
 """
 ARGUMENT = "SPEC.toml"
 OWN = ("data", "pairs", "plugins")
+SHARED = {"baseline": ""}
 COMPARED = (
     "costed", "tasks", "goals_opened", "groups", "mexprs_logical", "duplicates", "plan_ms", "cost", "elapsed_ms", "q_error",
 )  # fmt: skip
@@ -42,8 +43,8 @@ def items(options: Options) -> list[Item]:
         raise PlanscopeError(f"{options.queries[0]} has no table [sweep]")
     plan = plan_sweep(stages[0].spec)
     wanted = [item for item in plan.items if not options.quick or item["seed"] in (None, *plan.seeds[:1])]
-    left_out = ("item", "number")  # of the run of a pipeline
-    return [{name: _flat(value) for name, value in item.items() if name not in left_out} for item in wanted]
+    left_out, own = ("item", "number"), {"baseline": plan.variants[0].name}  # those of the run of a pipeline
+    return [{name: _flat(value) for name, value in item.items() if name not in left_out} | own for item in wanted]
 
 
 def settings_of(item: Item) -> Settings:
@@ -66,7 +67,7 @@ def report(rows: pa.Table) -> list[Section]:
     found = rows.to_pylist()
     done = [row for row in found if row["status"] == "ok"]
     by_variant = grouped(found, lambda row: row["variant"])
-    baseline = next(iter(by_variant))
+    baseline = found[0]["baseline"]  # whichever variant was measured first
     first = {_what(row): row for row in done if row["variant"] == baseline}
     lines: list[Row] = []
     for variant, every in by_variant.items():
