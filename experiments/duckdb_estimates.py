@@ -94,10 +94,3 @@ class DuckDBEstimates:
                 raise AssertionError(f"DuckDB gives no estimate for {sub_query}")
             node = node["children"][0]
         return float(node["extra_info"]["Estimated Cardinality"])
-
-    def count(self, sub_query: str) -> int:
-        """The true count, by running it."""
-        return int(self._connection.execute(sub_query).fetchall()[0][0])
-
-    def close(self) -> None:
-        self._connection.close()

@@ -8,7 +8,9 @@ from typing import Any
 from optimizer.catalog.table import Table
 from optimizer.errors import Unsupported
 
-MISSING = "DuckDB is not installed, so its times are left out; to have them: pip install 'planscope[test]' or pip install duckdb"
+MISSING = (
+    "DuckDB is not installed, so its figures are left out; to have them: pip install 'planscope[test]' or pip install duckdb"
+)
 READERS = {"parquet": "read_parquet", "csv": "read_csv"}
 _QUOTED_OR_AT = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|\bat\b""", re.IGNORECASE)
 

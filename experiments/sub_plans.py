@@ -75,11 +75,6 @@ class SubPlans:
         props = graph.derive_props([self._leaves[i].props for i in members])
         return self._figures.estimate(graph, props, [self._stats[i] for i in members])
 
-    def joined(self, aliases: Iterable[str]) -> bool:
-        """Whether predicates among these relations connect them, so that the search may ask for their rows."""
-        s = self._set(aliases)
-        return self._region.graph.connected(s) and not self._region.cross
-
     def _set(self, aliases: Iterable[str]) -> Relations:
         s = 0
         for alias in aliases:

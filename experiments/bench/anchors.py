@@ -44,6 +44,7 @@ planscope bench anchors --modes duplicates,linearized --seeds 50 -o out
 """
 MODES = ("pruning", "duplicates", "linearized", "q_error")
 KEYS = ("relations",)
+SEEDS = (50, 10)
 
 # share of splits costed, and of splits enumerated, by name of the published algorithm: (ACB, PCB, APCB, APCB with a GOO seed)
 _PRUNING = {
@@ -66,7 +67,6 @@ _LINEARIZED = {
     "chain/10": (1.29, 1.03, 1.65), "star/9": (1.0, 1.0, 1.0), "tree/10": (1.06, 1.01, 1.20), "cycle/10": (2.0, 1.16, 1.79),
 }  # fmt: skip
 _HEURISTICS = {"ikkbz": ikkbz, "linearized": linearized, "goo": greedy}
-_LINEARIZED_SEEDS, _QUICK_SEEDS = 50, 10
 
 _WORKLOAD, _ESTIMATORS = "job_m", ("histogram", "system_r")
 _TOLERANCE = 1e-9
@@ -90,8 +90,7 @@ def items(options: Options) -> list[Item]:
             sizes = range(3, 6 if options.quick else 8)
             found += [{"mode": mode, "query": f"clique/{n}", "setting": name, "seed": 0} for name in _RULE_SETS for n in sizes]
         elif mode == "linearized":
-            seeds = max(options.seeds, _QUICK_SEEDS if options.quick else _LINEARIZED_SEEDS)
-            found += [{"mode": mode, "query": graph, "seed": seed} for graph in _LINEARIZED for seed in range(seeds)]
+            found += [{"mode": mode, "query": graph, "seed": seed} for graph in _LINEARIZED for seed in range(options.seeds)]
         else:
             queries = list(true_cardinalities(_WORKLOAD))[:: 8 if options.quick else 1]
             found += [{"mode": mode, "query": query, "setting": name, "seed": 0} for query in queries for name in _ESTIMATORS]
@@ -161,7 +160,7 @@ def report(rows: pa.Table) -> list[Section]:
 
 def _pruning(rows: list[Row]) -> Section:
     table, problems = [], []
-    for graph, mine in grouped(rows, itemgetter("published")).items():
+    for (graph, _), mine in grouped(rows, itemgetter("published", "query")).items():
         of = {row["setting"]: row for row in mine}
         none = of.get("none")
         for place, (setting, name) in enumerate(_ALGORITHMS.items()):

@@ -6,20 +6,25 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-_MEASURES = ("experiments/pipeline/sweep/measure.py", "experiments/pipeline/sweep/plan_shape.py")
-PARTS = ("optimizer", "executor", "experiments/workloads", *_MEASURES)
+_SWEEP = "experiments/pipeline/sweep/"
+_FILES = ("memo_viz/q_error.py", _SWEEP + "measure.py", _SWEEP + "plan_shape.py")
+_FOLDERS = ("optimizer", "executor", "experiments")
+_BESIDE = ("experiments/commands/", "experiments/documentation/", "experiments/pipeline/")  # no result depends on them
 
 
 @cache
 def code_digest() -> str:
-    """Twelve hex digits over the source files of the optimizer, the executors and the workloads."""
-    root = _root()
-    digest = hashlib.sha256()
-    for part in PARTS:
-        path = root / part
-        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
-            digest.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    """Twelve hex digits over the source of the optimizer, the executors and the experiments, and all files of workloads."""
+    root, digest = _root(), hashlib.sha256()
+    source = {name for folder in _FOLDERS for name in _names(root, folder, "*.py") if not name.startswith(_BESIDE)}
+    inputs = {name for name in _names(root, "experiments/workloads", "*.*") if not name.endswith(".pyc")}
+    for name in sorted({*_FILES, *source, *inputs}):
+        digest.update(name.encode() + b"\0" + (root / name).read_bytes() + b"\0")
     return digest.hexdigest()[:12]
+
+
+def _names(root: Path, folder: str, pattern: str) -> set[str]:
+    return {path.relative_to(root).as_posix() for path in (root / folder).rglob(pattern)}
 
 
 @cache

@@ -46,12 +46,13 @@ def command_of(name: str) -> click.Command:
     modes: Sequence[str] = getattr(experiment, "MODES", ())
     number, count = click.FloatRange(0), click.IntRange(1)
     usual = f"Default: {_usual_timeout(experiment):g}; {QUICK_TIMEOUT:g} with --quick."
+    seeds = ", with --quick ".join(map(str, dict.fromkeys(_seeds(experiment))))
     parameters: list[click.Parameter] = [
         click.Argument(["queries"], nargs=-1, metavar=getattr(experiment, "ARGUMENT", "[SQL]...")),
-        *([] if getattr(experiment, "OWN_DATA", False) else _DATA),
+        *(option for option in _DATA if option.name not in getattr(experiment, "OWN", ())),
         *([click.Option(["--modes"], metavar="A,B,...", help=f"Of {', '.join(modes)}. Default: all.")] if modes else []),
         *getattr(experiment, "PARAMETERS", ()),
-        click.Option(["--seeds"], type=count, default=1, show_default=True, metavar="N", help="Seeds 0 to N-1, if it has any."),
+        click.Option(["--seeds"], type=count, metavar="N", help=f"Seeds 0 to N-1, if it has any. Default: {seeds}."),
         click.Option(["--quick"], is_flag=True, help="Fewer and smaller items: to see that it works."),
         click.Option(["--timeout"], type=number, metavar="S", help=f"Seconds for an item, 0 for any. {usual}"),
         click.Option(
@@ -73,17 +74,26 @@ def _usual_timeout(experiment: Experiment) -> float:
     return float(getattr(experiment, "TIMEOUT", TIMEOUT))
 
 
+def _seeds(experiment: Experiment) -> tuple[int, int]:
+    """How many there are without --seeds, and with --quick."""
+    return getattr(experiment, "SEEDS", (1, 1))
+
+
 def _run(
-    experiment: Experiment, queries: tuple[str, ...], seeds: int, quick: bool, timeout: float | None, memory: int, jobs: int,
-    spark: bool, master: str | None, remote: str | None, conf: dict[str, str], retry: bool, output: str | None, quiet: bool,
-    data: str | None = None, pairs: tuple[str, ...] = (), plugins: tuple[str, ...] = (), modes: str | None = None, **own: Any,
+    experiment: Experiment, queries: tuple[str, ...], seeds: int | None, quick: bool, timeout: float | None, memory: int,
+    jobs: int, spark: bool, master: str | None, remote: str | None, conf: dict[str, str], retry: bool, output: str | None,
+    quiet: bool, data: str | None = None, pairs: tuple[str, ...] = (), plugins: tuple[str, ...] = (), modes: str | None = None,
+    **own: Any,
 ) -> None:  # fmt: skip
     if plugins:
         pairs = (*pairs, f"plugins={','.join(plugins)}")
     settings = Settings.from_pairs(pairs)
     _check_own(experiment, pairs)
     registry = load_plugins(settings.plugins)  # what is wrong with them is said once
+    seeds = seeds or _seeds(experiment)[quick]
     items = experiment.items(Options(queries, data, pairs, _modes(experiment, modes), seeds, quick, own))
+    if not items:
+        raise PlanscopeError(f"bench {experiment.NAME}: nothing to measure")
     if timeout is None:
         timeout = min(QUICK_TIMEOUT, _usual_timeout(experiment)) if quick else _usual_timeout(experiment)
     said, what = progress(quiet), f"bench {experiment.NAME}"
@@ -95,9 +105,7 @@ def _run(
             if said and name not in used:
                 said(f"{what}: no item uses the cost model {name} of a plug-in: --cost-models {name} does")
         inputs = {"the settings": shlex.join(pairs) or "default", **input_digests(each, items, said)}
-        results = Results(output or temporary, experiment, _command_line(), items, inputs)
-        if retry:
-            results.forget_failed()
+        results = Results(output or temporary, experiment, _command_line(), items, inputs, retry)
         try:
             run(experiment, items, results, Limits(timeout, memory, jobs), said, session, what)
         except KeyboardInterrupt:

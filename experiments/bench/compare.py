@@ -13,6 +13,7 @@ to the Bootstrap, 1993.
 import math
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from experiments.bench.registry import load
 from experiments.bench.results import read_environment, read_rows
 from experiments.bench.store import table_of
 from experiments.bench.summary import grouped
+from experiments.bench.tables import flat
 from experiments.rank_correlation import mean_ranks
 from optimizer.errors import OutputError, PlanscopeError, many
 
@@ -31,7 +33,8 @@ Rows = dict[tuple[Any, ...], list[Row]]
 RESAMPLES = 10_000
 SIGNIFICANT = 0.05
 _SAME = 1e-9  # relative difference below which two figures are the same
-_OF_PROCESS = ("peak_mb", "rss_mb")  # what earlier items left in it counts too, so they are no measures of an item
+_OF_ITEM = ("item_s", "item_cpu_s", "attempts", "peak_mb", "rss_mb")  # the same in all its rows, or of the process too
+_SAME_RUN = ("code", "system", "processor", "python")
 _LARGEST = 5  # pairs that are shown for each measure
 
 
@@ -41,7 +44,7 @@ def compare(first: Path, second: Path) -> list[Section]:
     if one["experiment"] != two["experiment"]:
         raise PlanscopeError(f"{first} is of bench {one['experiment']}, {second} of bench {two['experiment']}")
     experiment = load(one["experiment"])
-    tables = [read_rows(folder) for folder in (first, second)]
+    tables = [flat(read_rows(folder)) for folder in (first, second)]
     columns = dict.fromkeys((*one["item_columns"], *two["item_columns"]))
     changed = {name: values for name in columns if (values := _changed(tables, name)) is not None}
     same = [name for name in columns if name not in changed]
@@ -54,9 +57,8 @@ def compare(first: Path, second: Path) -> list[Section]:
     both = [key for key in before if key in after]
     wanted = getattr(experiment, "COMPARED", None)
     lines, largest, ratios = [], [], []
-    for name in _measures(tables, {*columns, *paired, *_OF_PROCESS}):
-        pairs = [(_value(before[key], name), _value(after[key], name), key) for key in both]
-        known = [(a, b, key) for a, b, key in pairs if a is not None and b is not None]
+    for name in _measures(tables, {*columns, *paired, *_OF_ITEM}):
+        known = [(*pair, key) for key in both if (pair := _pair(before[key], after[key], name)) is not None]
         if known and (wanted is None or name in wanted):
             lines.append({"measure": name, **shift([a for a, _, _ in known], [b for _, b, _ in known])})
             ratios += [{"series": name, "x": b / a} for a, b, _ in known if a > 0 and b > 0 and lines[-1]["changed"]]
@@ -143,10 +145,12 @@ def _measures(tables: Sequence[pa.Table], keys: Collection[str]) -> list[str]:
     return [name for name in types[0] if all(name in each for each in numbers) and name not in keys]
 
 
-def _value(rows: Sequence[Row], name: str) -> float | None:
-    """The mean of a measure over the rows of one key; None without any."""
-    values = [row[name] for row in rows if row.get(name) is not None and math.isfinite(row[name])]
-    return float(sum(values) / len(values)) if values else None
+def _pair(first: Sequence[Row], second: Sequence[Row], name: str) -> tuple[float, float] | None:
+    """The means of a measure over the rows of one key, of seeds that have it in both runs; None without any."""
+    runs = [[row for row in rows if row.get(name) is not None and math.isfinite(row[name])] for rows in (first, second)]
+    one, two = ({row.get("seed") for row in rows} for rows in runs)
+    means = [fmean(row[name] for row in rows if row.get("seed") in one & two) for rows in runs if one & two]
+    return (means[0], means[1]) if means else None
 
 
 def _equal(a: float, b: float) -> bool:
@@ -164,8 +168,11 @@ def _what(one: Row, two: Row, changed: Mapping[str, tuple[Any, Any]], first: Row
             f", {len(first.keys() - second.keys()):,} in the first only, {len(second.keys() - first.keys()):,} in the second only"
         )
     differs = [f"{name}: {a!r} and {b!r}" for name, (a, b) in changed.items()]
-    same = ("code", "processor", "python")
-    differs += [f"{name}: {one.get(name)} and {two.get(name)}" for name in same if one.get(name) != two.get(name)]
+    facts = [{**{name: run.get(name) for name in _SAME_RUN}, **run["versions"]} for run in (one, two)]
+    named = (one["inputs"].keys() & two["inputs"].keys()) - {"the settings"}  # which are in the items
+    inputs = [{name: run["inputs"][name] for name in sorted(named)} for run in (one, two)]
+    for a, b in (facts, inputs):
+        differs += [f"{name}: {a.get(name)} and {b.get(name)}" for name in {**a, **b} if a.get(name) != b.get(name)]
     alike = "Code and machine are the same." if first.keys() != second.keys() else "Items, code and machine are the same."
     return f"{text}. " + (f"What differs: {'; '.join(differs)}." if differs else alike)
 

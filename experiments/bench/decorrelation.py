@@ -4,11 +4,13 @@ Outer table `o` and inner table `i` share a key of outer rows / duplicates value
 planned by each method and run. With `index` the inner table is stored by the key, so that an evaluation for one outer
 row reads a few rows of it.
 
-The regret of a method is its time over that of the quickest method of the same item, at least 1. A method that did not end within
-the limit is counted with the limit, so its regret is a lower bound. All methods must give the same rows.
+The regret of a method is its CPU time over that of the quickest method of the same item that ended. A method that did not end
+within the limit counts with the limit, or with the quickest's time where that is more (the limit is of time on the clock, which
+CPU time may pass on several cores): a lower bound. Where none ended there is no regret. All methods must give the same rows.
 """
 
 import itertools
+import math
 import tempfile
 from contextlib import suppress
 from operator import itemgetter
@@ -22,13 +24,13 @@ from executor.arrow.watch import LimitReached
 from executor.session import Session
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from experiments.bench.store import table_of
-from experiments.bench.summary import geometric_mean, grouped
+from experiments.bench.summary import geometric_mean, grouped, shares
 from experiments.calibration.data import described, write_rows
 from experiments.plan_space import plan_key, plan_line
 from experiments.same_rows import difference
 from experiments.timing import run, timed
 from experiments.workloads.data import open_data
-from experiments.workloads.queries import default_data, query_name, resolve_sql
+from experiments.workloads.queries import check_queries, query_name, resolve_sql
 from optimizer.catalog.table import Catalog
 from optimizer.decorrelate.methods import METHODS
 from optimizer.errors import InternalError, PlanscopeError
@@ -59,11 +61,13 @@ queries: tpch/q02.
 OWN_SETTINGS = {"decorrelate": "every item is measured under every method"}
 TIMEOUT = 300.0
 KEYS = ("method",)
+SHARED = {"data": "form", "seconds": ""}
 
 
 def items(options: Options) -> list[Item]:
     if unknown := [form for form in options.queries if form not in FORMS and not query_name(form)]:
         raise PlanscopeError(f'there is no form "{unknown[0]}" of subquery; forms: {", ".join(FORMS)}; or name a query: tpch/q02')
+    check_queries(form for form in options.queries if form not in FORMS)
     sizes = QUICK if options.quick else SIZES
     seconds = QUICK_SECONDS if options.quick else SECONDS
     found: list[Item] = []
@@ -74,7 +78,7 @@ def items(options: Options) -> list[Item]:
                 {"form": form, **dict(zip(sizes, point, strict=True)), **shared} for point in itertools.product(*sizes.values())
             )
         else:
-            found.append({"form": form, "data": options.data or default_data(form) or "tpch:0.01", **shared})
+            found.append({"form": form, "data": options.data_for(form, "tpch:0.01"), **shared})
     return found
 
 
@@ -123,9 +127,11 @@ def measure(item: Item) -> list[Row]:
 
 
 def with_regret(rows: list[Row], limit_ms: float) -> list[Row]:
-    """Rows of one item, each with its CPU time over the least of all. A plan that did not end took the limit, or more."""
-    times = [limit_ms if row["cpu_ms"] is None else row["cpu_ms"] for row in rows]
-    return [{**row, "regret": time / min(times)} for row, time in zip(rows, times, strict=True)]
+    """Rows of one item, each with its CPU time over the least of those that ended (None: none did)."""
+    least = min((row["cpu_ms"] for row in rows if row["cpu_ms"] is not None), default=None)
+    if least is None:
+        return [{**row, "regret": None} for row in rows]
+    return [{**row, "regret": (max(limit_ms, least) if row["cpu_ms"] is None else row["cpu_ms"]) / least} for row in rows]
 
 
 def report(rows: pa.Table) -> list[Section]:
@@ -138,19 +144,25 @@ def report(rows: pa.Table) -> list[Section]:
     for _, own in grouped(found, itemgetter("item")).items():
         times = {row["method"]: row["cpu_ms"] for row in own}
         point = {name: own[0].get(name) for name in ("form", "outer", "inner", "duplicates", "index")}
-        where.append({**point, "quickest": min(own, key=lambda row: row["regret"])["method"], **times})
+        quickest = min((row for row in own if row["cpu_ms"] is not None), key=itemgetter("cpu_ms"), default={"method": None})
+        where.append({**point, "quickest": quickest["method"], **times})
         costs = {row["method"]: row["cost"] for row in own}
         if costs["cost"] < 0.99 * costs["general"]:
             regret = {row["method"]: row["regret"] for row in own}
             differ.append((regret["cost"], regret["general"]))
     text = f"The cost-based choice is cheaper than `general` by more than 1 % in {len(differ)} of {len(where)} items."
     if differ:
-        means = [geometric_mean(regrets) for regrets in zip(*differ, strict=True)]
+        means = [geometric_mean(regrets) or math.nan for regrets in zip(*differ, strict=True)]
         text += f" There its mean regret is {means[0]:.3g}, and that of `general` {means[1]:.3g}."
-    shares = [{"x": row["regret"], "series": row["method"], "panel": row["form"]} for row in found]
+    points = [
+        {"x": regret, "y": share, "series": method, "panel": form}
+        for (form, method), own in grouped(found, itemgetter("form", "method")).items()
+        for regret, share in shares([None if row["cpu_ms"] is None else row["regret"] for row in own])
+    ]
     about = (
-        "Regret: CPU time over that of the quickest method of the item; what did not end counts with the limit. Planning: CPU "
-        "time, geometric mean; proven: of so many items the plan is the cheapest of its space."
+        "Regret: CPU time over that of the quickest method of the item; what did not end counts with the limit of "
+        f"{found[0]['seconds']:g} s, or the quickest's time if that is more, and items in which no method ended do not count. "
+        "Planning: CPU time, geometric mean; proven: of so many items the plan is the cheapest of its space."
     )
     about_where = "CPU milliseconds of each method, and the quickest; none: it did not end."
     tables = [
@@ -158,18 +170,19 @@ def report(rows: pa.Table) -> list[Section]:
         Table("methods", about, table_of(by_form)),
         Table("where", about_where, table_of(where)),
     ]
-    about = "Share of items in which a method takes at most so many times as long as the quickest."
+    about = "Share of items in which a method ends and takes at most so many times as long as the quickest."
     labels = "CPU time over the quickest", "share of items"
-    figure = Figure("regret", about, table_of(shares), "shares", *labels, log_x=True)
+    figure = Figure("regret", about, table_of(points), "shares", *labels, log_x=True)
     return [Section("Methods of decorrelation", text, tables, [figure])]
 
 
 def _line(own: list[Row]) -> Row:
     """A method over several items."""
-    regrets = [row["regret"] for row in own]
+    regrets = [row["regret"] for row in own if row["regret"] is not None]
     return {
         "form": own[0]["form"], "method": own[0]["method"], "items": len(own),
-        "quickest within 20 %": sum(regret <= 1.2 for regret in regrets), "mean regret": geometric_mean(regrets),
-        "largest": max(regrets), "not ended": sum(row["cpu_ms"] is None for row in own),
+        "quickest within 20 %": sum(row["cpu_ms"] is not None and row["regret"] <= 1.2 for row in own),
+        "mean regret": geometric_mean(regrets),
+        "largest": max(regrets, default=None), "not ended": sum(row["cpu_ms"] is None for row in own),
         "planning ms": geometric_mean(row.get("plan_ms") for row in own), "proven": sum(row.get("proven") or 0 for row in own),
     }  # fmt: skip

@@ -51,8 +51,9 @@ planscope bench enumeration clique/12 star/14 grid/3x4 random/12/1 -o results
 planscope bench enumeration --plugin mine.py
 """
 ARGUMENT = "[GRAPH]..."
-OWN_DATA = True
+OWN = ("data", "pairs", "plugins")
 KEYS = ("enumerator",)
+SHARED = {"max_work": ""}
 COMPARED = ("pairs", "inner", "joins_costed", "us_per_pair", "ms", "cost")
 NOT_EXACT = ("left-deep", "heuristic", "plug-in")
 GRAPHS = ("chain/5", "chain/10", "chain/20", "cycle/5", "cycle/10", "cycle/20", "star/5", "star/10", "clique/5", "clique/10")
@@ -265,7 +266,7 @@ def report(rows: pa.Table) -> list[Section]:
     caption = "Milliseconds of the exact enumerators, by graph and relations."
     figure = Figure("ms", caption, pa.Table.from_pylist(points), "lines", "relations", "ms", log_y=True) if points else None
     lost = [
-        {"enumerator": name, "graphs": len(mine), "mean": geometric_mean(ratios), "worst": max(ratios)}
+        {"enumerator": name, "cases": len(ratios), "mean": geometric_mean(ratios), "worst": max(ratios)}
         for name, mine in grouped(found, itemgetter("enumerator")).items()
         if mine[0]["kind"] in NOT_EXACT and (ratios := [row["ratio"] for row in mine if row.get("ratio")])
     ]  # fmt: skip
@@ -276,5 +277,6 @@ def report(rows: pa.Table) -> list[Section]:
         text += f"Left out, with more steps than `--max-work`: {', '.join(names)}."
     tables = [Table("enumerators", "A row for each enumerator; `inner`: pairs of sets looked at, joined or not.", whole)]
     if lost:
-        tables.append(Table("heuristics", "Cost over the optimum, geometric mean.", pa.Table.from_pylist(lost)))
+        about = "Cost over the optimum, geometric mean; a case is a graph and a seed whose optimum is known."
+        tables.append(Table("heuristics", about, pa.Table.from_pylist(lost)))
     return [Section("Enumerators", text, tables, [figure] if figure else [])]

@@ -24,8 +24,8 @@ from optimizer.errors import ExecutionError, SqlError, many
 NAME = "exec"
 HELP = """How fast queries run, with DuckDB and Polars beside: time, CPU time, peak memory, ratios. Rows are compared.
 
-Without queries: all built-in ones that are about the dataset, by default tpch:1. "operators" stands for queries on TPC-H in which
-one operator does nearly all the work.
+Without queries: all built-in ones of the dataset (for imdb_like those of job), by default tpch:1. "operators" stands for queries
+on TPC-H in which one operator does nearly all the work.
 
 \b
 planscope bench exec
@@ -39,6 +39,7 @@ PARAMETERS = (
 )
 TIMEOUT = 600.0
 KEYS = ("engine",)
+SHARED = dict.fromkeys(("data", "threads", "rounds", "engines"), "")
 ROUNDS = 3
 OPERATORS = {  # TPC-H: one operator each does nearly all the work
     "scan": "select min(l_orderkey), min(l_partkey), min(l_quantity), min(l_shipdate) from lineitem",
@@ -64,9 +65,9 @@ def items(options: Options) -> list[Item]:
     for name in others:
         if name not in NAMES[1:]:
             raise SqlError(f'there is no engine "{name}" to compare with', hint=f"choose one of {', '.join(NAMES[1:])}")
-    workload = f"{data.partition(':')[0]}/q"
+    workload = data.partition(":")[0].replace("imdb_like", "job")
     queries = [each for query in options.queries for each in (OPERATORS if query == "operators" else (query,))]
-    queries = queries or [query.name for query in built_in_queries() if query.name.startswith(workload)]
+    queries = queries or [query.name for query in built_in_queries() if query.name.startswith(f"{workload}/")]
     if not queries:
         raise SqlError(f"there are no built-in queries about {data}", hint="name some, or give SQL")
     texts = {query: OPERATORS.get(query) or resolve_sql(query) for query in queries}

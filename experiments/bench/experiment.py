@@ -23,10 +23,13 @@ A module may also define
 
     MODES = ("none", ...)                             names for --modes; `options.modes` has those chosen, all by default
     ARGUMENT = "[PART]..."                            what the command line calls `options.queries`, if not [SQL]...
-    OWN_DATA = True                                   it has data and settings of its own: no --data, --set, --plugin
+    OWN = ("data", "pairs", "plugins")                of --data, --set and --plugin those that it does not take
+    SHARED = {"rounds": "", "data": "query"}          item columns of which a folder has one value, or one for each value of
+                                                      another column, since the report tells rows apart by the others
     PARAMETERS = (click.Option(...), ...)             options of its own; their values are in `options.own`
     OWN_SETTINGS = {"gap": "write --gaps {value}"}    settings that it varies itself, so that --set may not: what to do instead
     TIMEOUT = 60.0                                    seconds for an item, unless --timeout says otherwise
+    SEEDS = (50, 10)                                  how many seeds, and with --quick, unless --seeds says so; else there is one
     def settings_of(item: Item) -> Settings           those of an item, if not those of --set
     KEYS = ("aliases",)                               columns that tell the rows of an item apart, for `bench compare`
     COMPARED = ("costed",)                            measures that `bench compare` compares; without it all numbers but memory
@@ -44,7 +47,7 @@ from typing import Any, Literal, Protocol
 
 import pyarrow as pa
 
-from experiments.workloads.queries import query_name
+from experiments.workloads.queries import default_data, query_name
 from optimizer.settings import Settings
 from optimizer.stats.injected import for_query
 
@@ -68,6 +71,11 @@ class Options:
     seeds: int = 1
     quick: bool = False
     own: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def data_for(self, query: str, usual: str) -> str:
+        """The dataset for a query: what --data says, where the query was named; else its only one comes first."""
+        own = default_data(query)
+        return (self.data or own if query in self.queries else own or self.data) or usual
 
     def pairs_for(self, query: str) -> list[str]:
         """`pairs`, and which query of a file of injected cardinalities `query` is, if it has a name. Raises SettingsError."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from experiments.bench.experiment import Item
 from experiments.workloads.data import open_data
+from experiments.workloads.queries import query_name, resolve_sql
 from optimizer.settings import Settings
 from optimizer.stats.injected import injected_file
 
@@ -17,13 +18,21 @@ def input_digests(
     """Twelve hex digits for each input, by what it is: `plug-in turn.py`, `dataset tpch:0.1`. Opens every dataset; `say` is told
     of those that have to be made. Raises PlanscopeError."""
     files = {what: path for each in dict.fromkeys(settings) for what, path in settings_files(each).items()}
-    texts = {str(item.get("query") or item.get("form")) for item in items if "sql" not in item}
-    files |= {
-        f"query {text}": Path(text.removeprefix("@")) for text in sorted(texts) if text.startswith("@") or text.endswith(".sql")
-    }
-    found = {what: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for what, path in files.items() if path.is_file()}
+    contents = {what: path.read_bytes() for what, path in files.items()} | _texts(items)
+    found = {what: hashlib.sha256(content).hexdigest()[:12] for what, content in contents.items()}
     datasets = dict.fromkeys(item["data"] for item in items if item.get("data"))
     return found | {f"dataset {data}": open_data(data, say).digest[:12] for data in datasets}
+
+
+def _texts(items: Iterable[Item]) -> dict[str, bytes]:
+    """The SQL of queries whose name does not say it: those of files, and long ones that a name cuts short. Raises SqlError."""
+    found = {}
+    for name, sql in sorted({str(item.get("query") or item.get("form")): item.get("sql") for item in items}.items()):
+        known = query_name(name)  # of a file another one, "" of SQL
+        text = sql or (name if known in ("", name) else resolve_sql(name))
+        if known != name and text.split() != name.split():
+            found[f"query {name}"] = text.encode()
+    return found
 
 
 def settings_files(settings: Settings) -> dict[str, Path]:

@@ -44,6 +44,8 @@ ARGUMENT = "[WORKLOAD]..."
 PARAMETERS = (
     click.Option(["--rounds"], type=click.IntRange(1), metavar="N", help="Rounds that count. Default: 3; 1 with --quick."),
 )
+OWN = ("data",)
+SHARED = {"rounds": ""}
 COMPARED = ("ms", "pairs", "costed", "tasks")
 THEIRS = {"prepare_ms": "PREPARE query AS", "explain_ms": "EXPLAIN"}
 STAGES = ("parse", "bind", "ctes", "subqueries", "filters", "decorrelate", "prepass", "semi_joins", "common_parts", "search")

@@ -10,6 +10,7 @@ import math
 import shlex
 import time
 from collections import Counter
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
@@ -94,6 +95,7 @@ def items(options: Options) -> list[Item]:
     named = bool(asked) or any(options.own.get(name) for name in FACTORS)
     queries = asked or _default_queries(options)
     about = {query: _query(query, options.data) for query in (*queries, *(() if named else VARIED))}
+    _name_apart(about.values())
     configs = [dict(zip(chosen, values, strict=True)) for values in product(*chosen.values())]
     designs = [(query, mode, config) for query in queries for mode in options.modes for config in configs]
     if not named:
@@ -146,6 +148,16 @@ def _query(text: str, data: str | None) -> Item:
     if known:
         return {"query": text, "data": found}
     return {"query": query_name(text) or " ".join(sql.split())[:60], "data": found, "sql": sql}
+
+
+def _name_apart(queries: Iterable[Item]) -> None:
+    """Makes names of different texts different, since the report tells queries apart by them: q, q (2)."""
+    texts: dict[str, list[str | None]] = {}
+    for query in queries:
+        same, sql = texts.setdefault(query["query"], []), query.get("sql")
+        same += [sql] * (sql not in same)
+        if number := same.index(sql):
+            query["query"] += f" ({number + 1})"
 
 
 def _sql(item: Item) -> str:

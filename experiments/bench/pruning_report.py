@@ -35,7 +35,6 @@ SHARES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)  # of the tasks of a whole search
 _TOLERANCE = 1e-9
 _CONFIG = ("query", "data", *FACTORS, "seed", "pairs")
 _MEASURED = ("costed", "tasks", "ms_search", "cost")  # first in the table of all items
-_USUAL = {name: values[0] for name, values in FACTORS.items()}
 
 
 def report(rows: pa.Table) -> list[Section]:
@@ -49,10 +48,11 @@ def report(rows: pa.Table) -> list[Section]:
         base = without.get(_config(row))
         row["saving"] = base["costed"] / row["costed"] if base and row["costed"] else None
         row["faster"] = base["ms_search"] / row["ms_search"] if base and row["ms_search"] else None
-    usual = [row for row in found if all(row[name] == value for name, value in _USUAL.items())] or found
+    others = min(map(_unusual, found), key=len)
+    usual = [row for row in found if _unusual(row) == others]
     ended, left_out = _in_all_modes(usual, every)
     ended = _over_seeds(ended)
-    first = [_agreement(found, every), _by_mode(ended, left_out, _over_seeds(usual)), _mechanisms(ended)]
+    first = [_agreement(found, every), _by_mode(ended, left_out, _over_seeds(usual), others), _mechanisms(ended)]
     last = [_time_and_memory(ended), _over_time(usual), _all_items(found, rows.column_names)]
     return [*first, *_factors(_over_seeds(found)), *last]
 
@@ -70,6 +70,11 @@ def _all_items(found: list[Row], names: list[str]) -> Section:
 
 def _config(row: Row) -> tuple[Any, ...]:
     return tuple(row[name] for name in _CONFIG)
+
+
+def _unusual(row: Row) -> list[str]:
+    """The factors of a row that are not at their defaults, with their values."""
+    return [f"{name} {row[name]}" for name, values in FACTORS.items() if row[name] != values[0]]
 
 
 def _in_all_modes(found: list[Row], rows: list[Row]) -> tuple[list[Row], str]:
@@ -92,12 +97,15 @@ def _in_all_modes(found: list[Row], rows: list[Row]) -> tuple[list[Row], str]:
 
 
 def _over_seeds(rows: list[Row]) -> list[Row]:
-    """A row for each configuration of a query: numbers are means over its seeds, so that more seeds are not more queries."""
+    """A row for each configuration of a query: numbers, also in lists, are means over its seeds, so that more seeds are not more
+    queries."""
     parts = grouped(rows, itemgetter("mode", *(name for name in _CONFIG if name != "seed")))
     return [{name: _mean([row[name] for row in mine]) for name in mine[0]} | {"seed": None} for mine in parts.values()]
 
 
 def _mean(values: list[Any]) -> Any:
+    if all(isinstance(value, list) for value in values):
+        return [_mean(list(each)) for each in zip(*values, strict=True)]
     numbers = [value for value in values if isinstance(value, int | float)]
     return mean(numbers) if len(numbers) > 1 else values[0]
 
@@ -111,7 +119,7 @@ def _agreement(found: list[Row], every: list[Row]) -> Section:
         if not exact:
             continue
         least = min(exact, key=itemgetter("cost"))
-        compared += len(rows) - 1
+        compared += len(exact) - 1
         for row in rows:
             apart = row["cost"] / least["cost"] - 1 if least["cost"] else row["cost"]
             largest = max(largest, apart if row in exact else 0.0)
@@ -139,8 +147,8 @@ def _name(row: Row) -> str:
     return " ".join(str(row[name]) for name in ("query", "mode", *FACTORS))
 
 
-def _by_mode(rows: list[Row], left_out: str, found: list[Row]) -> Section:
-    """`found`: with rows of queries that did not end in all modes, for the figures."""
+def _by_mode(rows: list[Row], left_out: str, found: list[Row], others: list[str]) -> Section:
+    """`found`: with rows of queries that did not end in all modes, for the figures. `others`: factors not at their defaults."""
     table = []
     for mode, mine in grouped(rows, itemgetter("mode")).items():
         savings = [row["saving"] for row in mine if row["saving"]]
@@ -164,7 +172,8 @@ def _by_mode(rows: list[Row], left_out: str, found: list[Row]) -> Section:
         _by_relations(found, "saving", "saving", f"Alternatives costed without pruning over those costed with it; {medians}."),
         _by_relations(found, "ms_search", "search (ms)", f"Milliseconds of search, the least of up to three runs; {medians}."),
     ]
-    tables = [Table("modes", "By mode, default ways otherwise; means over seeds.", table_of(table))]
+    ways = ", ".join([*others, "default ways otherwise"])
+    tables = [Table("modes", f"By mode, {ways}; means over seeds.", table_of(table))]
     return Section("What each mode saves", text, tables, figures)
 
 
@@ -205,27 +214,38 @@ def _mechanisms(rows: list[Row]) -> Section:
 
 
 def _factors(found: list[Row]) -> list[Section]:
-    """A section for each factor that has several values, over the queries and modes that were measured with several."""
+    """A section for each factor that has several values, over the queries and modes that have a result with each of them."""
     sections = []
     for factor, known in FACTORS.items():
         rest = itemgetter("mode", *(name for name in _CONFIG if name != factor))
-        varied = [rows for rows in grouped(found, rest).values() if len({row[factor] for row in rows}) > 1]
-        usual = {rest(row): row for rows in varied for row in rows if row[factor] == known[0]}
+        varied = [rows for rows in grouped(found, rest).values() if len(rows) > 1]
+        values = {row[factor] for rows in varied for row in rows}
+        whole = [rows for rows in varied if len(rows) == len(values)]
+        usual = {rest(row): row for rows in whole for row in rows if row[factor] == known[0]}
         table = []
-        for (value, mode), mine in grouped((row for rows in varied for row in rows), itemgetter(factor, "mode")).items():
+        for (value, mode), mine in grouped((row for rows in whole for row in rows), itemgetter(factor, "mode")).items():
             pairs = [(row, usual[rest(row)]) for row in mine if rest(row) in usual]
             table.append(
                 {factor: value, "mode": mode, "items": len(mine)}
-                | {name: sum(row.get(name) or 0 for row in mine) for name in _SUMMED}
+                | {name: _sum([row.get(name) for row in mine]) for name in _SUMMED}
                 | {"saving, mean": geometric_mean(row["saving"] for row in mine)}
                 | {"time over default": geometric_mean(row["ms_search"] / other["ms_search"] for row, other in pairs)}
                 | {"proven": sum(row["proven"] for row in mine)}
             )
-        if table:
-            caption = "Sums over items; `time over default`: geometric mean over the same queries and modes."
-            text = f"The other factors are at their defaults. {_MEANINGS.get(factor, '')}"
-            sections.append(Section(f"By {factor.replace('_', ' ')}", text, [Table(f"by_{factor}", caption, table_of(table))]))
+        if varied:
+            caption = "Sums over the same items for each value, none where not all were counted; `time over default`: a mean."
+            alone = all(name.startswith(f"{factor} ") for rows in varied for row in rows for name in _unusual(row))
+            text = "The other factors are at their defaults. " if alone else "Items differ in other factors too. "
+            if left := len(varied) - len(whole):
+                text += f"Left out, without a result for every value: {many(left, 'pair')} of query and mode. "
+            tables = [Table(f"by_{factor}", caption, table_of(table))] if table else []
+            sections.append(Section(f"By {factor.replace('_', ' ')}", text + _MEANINGS.get(factor, ""), tables))
     return sections
+
+
+def _sum(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 _SUMMED = ("groups", "logical", "duplicates", "bindings", "costed", "tasks", "goals_opened")
@@ -251,8 +271,10 @@ def _time_and_memory(rows: list[Row]) -> Section:
 
 
 def _over_time(rows: list[Row]) -> Section:
-    points, table = [], []
-    for mode, mine in grouped((row for row in rows if row.get("anytime_cost")), itemgetter("mode")).items():
+    points, table, modes = [], [], {row["mode"] for row in rows}
+    known = grouped((row for row in rows if row.get("anytime_cost")), _config).values()
+    kept = [row for mine in known if {row["mode"] for row in mine} == modes for row in mine]
+    for mode, mine in grouped(_over_seeds(kept), itemgetter("mode")).items():
         ratios = [[cost / row["anytime_cost"][-1] for cost in row["anytime_cost"]] for row in mine]
         means = dict(zip((*SHARES, 1.0), map(geometric_mean, zip(*ratios, strict=True)), strict=True))
         points += [{"series": mode, "x": share, "y": mean} for share, mean in means.items()]
@@ -263,6 +285,8 @@ def _over_time(rows: list[Row]) -> Section:
         "Each search was ended after a share of the tasks that it takes in all; shown is the cost of its plan then, over that of "
         "its last plan. With a seed there is a good plan from the start."
     )
+    if left := len({row["query"] for row in rows} - {row["query"] for row in kept}):
+        text += f" Left out, with a search of too few or too many tasks for that: {many(left, 'query')}."
     caption = "Cost of the plan over the final one, geometric mean over queries, by share of tasks."
     figure = Figure("anytime", caption, table_of(points), "lines", "share of tasks", "cost / final cost", log_x=True)
     found = bool(points)

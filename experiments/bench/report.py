@@ -13,10 +13,11 @@ import pyarrow.csv
 from executor.atomic import atomic_output, make_folder, write_file
 from experiments.bench.experiment import Figure, Section, Table
 from experiments.bench.figures import draw, write_figure
-from experiments.bench.tables import html_table, latex
+from experiments.bench.tables import flat, html_table, latex
 from memo_viz.page_style import PAGE_STYLE
 from optimizer.errors import many
 
+_ENDINGS = (".csv", ".tex", ".svg", ".pdf")
 LONG = 30  # rows from which on a table is folded
 _ITEM_COLUMNS = ("status", "error_kind", "error", "item_s")
 _HIDDEN = ("item", "bug", "item_cpu_s", "peak_mb")
@@ -28,19 +29,23 @@ dl{display:grid;grid-template-columns:max-content auto;gap:.1rem 1rem;font-size:
 
 
 def write_report(folder: Path, title: str, sections: Sequence[Section], about: dict[str, Any]) -> list[Path]:
-    """report.html, tables/ and figures/ in `folder`; the files written. `about`: environment.json. Raises OutputError."""
+    """report.html, tables/ and figures/ in `folder`, without files of an earlier report; the files written. `about`:
+    environment.json. Raises OutputError."""
     tables, figures = make_folder(folder / "tables"), make_folder(folder / "figures")
     written = [folder / "report.html"]
     svgs: dict[str, str] = {}
     for section in sections:
         for table in section.tables:
             written += [_write_csv(table.data, tables / f"{table.name}.csv"), tables / f"{table.name}.tex"]
-            write_file(written[-1], latex(_flat(table.data)))
+            write_file(written[-1], latex(flat(table.data)))
         for figure in section.figures:
             made = draw(figure)
             if made is not None:
                 written += [_write_csv(figure.data, figures / f"{figure.name}.csv"), *write_figure(made, figures, figure.name)]
                 svgs[figure.name] = _inline((figures / f"{figure.name}.svg").read_text(encoding="utf-8"), figure)
+    for path in {*tables.iterdir(), *figures.iterdir()}.difference(written):
+        if path.suffix in _ENDINGS:
+            path.unlink()
     write_file(written[0], _page(title, sections, svgs, about))
     return written
 
@@ -68,17 +73,9 @@ def _one_line(error: str) -> str:
     return "; ".join(error.replace(",\n", ", ").splitlines())
 
 
-def _flat(table: pa.Table) -> pa.Table:
-    """The table with lists as texts."""
-    for place, field in enumerate(table.schema):
-        if pa.types.is_nested(field.type):
-            table = table.set_column(place, field.name, pa.array([str(value) for value in table.column(place).to_pylist()]))
-    return table
-
-
 def _write_csv(table: pa.Table, path: Path) -> Path:
     with atomic_output(path) as file:
-        pyarrow.csv.write_csv(_flat(table), file)
+        pyarrow.csv.write_csv(flat(table), file)
     return path
 
 
@@ -106,7 +103,7 @@ def _page(title: str, sections: Sequence[Section], svgs: dict[str, str], about: 
                 parts.append(f"<figure>{svgs[figure.name]}{caption}</figure>")
         for table in section.tables:
             source = f'<span class="source">tables/{table.name}.csv, .tex</span>'
-            shown = html_table(_flat(table.data))
+            shown = html_table(flat(table.data))
             if table.data.num_rows > LONG:
                 shown = f"<details><summary>{many(table.data.num_rows, 'row')}</summary>{shown}</details>"
             parts.append(f'<p class="caption">{_text(table.caption)} {source}</p>{shown}')

@@ -26,14 +26,16 @@ _PACKAGES = ("planscope", "pyarrow", "numpy", "sqlglot", "networkx", "duckdb", "
 
 
 class Results(Store):
-    """The results of `items` in `folder`; `inputs`: digests of what they depend on (`inputs`), by what it is.
+    """The results of `items` in `folder`; `inputs`: digests of what they depend on (`inputs`), by what it is. `retry`: those that
+    failed are to be measured again.
 
-    Raises OutputError where it cannot be written, PlanscopeError where it holds results of something else.
+    Raises OutputError where it cannot be written, PlanscopeError where it holds results of something else: of another experiment,
+    other code or inputs, of another machine where something is to be measured, or that may not stand beside these items (SHARED).
     """
 
     def __init__(
         self, folder: str | Path, experiment: Experiment, command: str, items: Sequence[Item],
-        inputs: Mapping[str, str] | None = None,
+        inputs: Mapping[str, str] | None = None, retry: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(make_folder(folder), experiment)
         code = code_of(experiment)
@@ -42,36 +44,46 @@ class Results(Store):
             raise OutputError(f"{folder} has a results.parquet of something else: name another folder")
         if known is not None and known["experiment"] != experiment.NAME:
             raise PlanscopeError(f"{folder} has results of bench {known['experiment']}: name another folder with -o")
-        new = {"the code": code, **(inputs or {})}
-        old: dict[str, str] = {} if known is None else {"the code": known["code"], **known.get("inputs", {})}
-        if changed := [f"{what} ({old[what]}, now {new[what]})" for what in new if old.get(what, new[what]) != new[what]]:
-            raise PlanscopeError(
-                f"{folder} has results of another version of {', '.join(changed)}: name another folder with "
-                f"-o, or remove it; planscope bench report {folder} makes its report again"
-            )
-        before: list[str] = [] if known is None else known["item_columns"]
-        columns = list(dict.fromkeys([*before, *(name for item in items for name in item)]))
-        self.environment = {
-            "experiment": experiment.NAME,
-            "commands": list(dict.fromkeys([*([] if known is None else known["commands"]), command])),
-            "code": code,
-            "inputs": {what: digest for what, digest in {**old, **new}.items() if what != "the code"},
-            **environment(),
-            "item_columns": columns,
-        }
-        if known is not None:
-            self.environment["started"] = known["started"]
+        measures = known is None or retry or bool(self.missing(items))
+        machine = environment() if known is None or measures else known
+        if known is not None and self.finished():
+            old, new = _facts(known), _facts({**machine, "code": code, "inputs": inputs or {}})
+            if changed := [f"{what} ({old[what]}, now {new[what]})" for what in new if old.get(what, new[what]) != new[what]]:
+                raise self._refusal(f"another version of {', '.join(changed)}")
+            self._check_shared(getattr(experiment, "SHARED", {}), items)
+        before: dict[str, Any] = known or {"commands": [], "item_columns": [], "inputs": {}, "started": machine["started"]}
+        own = {
+            "experiment": experiment.NAME, "commands": list(dict.fromkeys([*before["commands"], command])), "code": code,
+            "inputs": {**before["inputs"], **(inputs or {})},
+        }  # fmt: skip
+        columns = dict.fromkeys([*before["item_columns"], *(name for item in items for name in item)])
+        self.environment = {**own, **machine, **own, "started": before["started"], "item_columns": [*columns]}
         self._write_environment()
+        if retry and self.finished():
+            self._forget_failed(items)
 
-    def forget_failed(self) -> None:
-        """Drops the rows of items that failed, so that they are measured again."""
-        if self.finished():
-            rows = self.rows()
-            self.replace(rows.filter(pc.equal(rows["status"], "ok")))
+    def _check_shared(self, shared: Mapping[str, str], items: Sequence[Item]) -> None:
+        rows = self.rows([*shared, *shared.values()]).to_pylist() if shared else []
+        for column, other in shared.items():
+            values: dict[Any, Any] = {}
+            for row in (*rows, *items):
+                value = row.get(column)
+                if value is not None and (old := values.setdefault(row.get(other), value)) != value:
+                    raise self._refusal(f"other {column} ({old}, now {value})")
+
+    def _refusal(self, what: str) -> PlanscopeError:
+        return PlanscopeError(
+            f"{self.folder} has results of {what}: name another folder with -o, or remove it; "
+            f"planscope bench report {self.folder} makes its report again"
+        )
+
+    def _forget_failed(self, items: Sequence[Item]) -> None:
+        rows, marks = self.rows(), pa.array(map(self._identity, items), pa.string())
+        self.replace(rows.filter(pc.or_(pc.equal(rows["status"], "ok"), pc.invert(pc.is_in(rows["item"], marks)))))
 
     def finish(self, items: Sequence[Item]) -> pa.Table:
         table = super().finish(items)
-        self.environment["finished"] = now()
+        self.environment["finished"] = self.environment["finished"] or now()
         self._write_environment()
         return table
 
@@ -115,6 +127,13 @@ def environment() -> dict[str, Any]:
         "hash_seed": os.environ.get("PYTHONHASHSEED", "random" if sys.flags.hash_randomization else "0"),
         "started": now(), "finished": None,
     }  # fmt: skip
+
+
+def _facts(about: Mapping[str, Any]) -> dict[str, str]:
+    """What all rows of a folder have in common, by what it is."""
+    machine = {name: about["versions"].get(name, "none") for name in _PACKAGES}
+    machine |= {"Python": about["python"], "the processor": about["processor"]}
+    return {"the code": about["code"], **about["inputs"], **machine}
 
 
 def _processor() -> str:

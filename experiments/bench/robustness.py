@@ -35,14 +35,14 @@ from executor.execution import new_counters
 from executor.session import Session
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from experiments.bench.store import table_of
-from experiments.bench.summary import geometric_mean, grouped
+from experiments.bench.summary import geometric_mean, grouped, shares
 from experiments.plan_space import plan_key, visible_keys
 from experiments.random_orders import random_left_deep, random_order
 from experiments.same_rows import difference
 from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.timing import run, timed
 from experiments.workloads.data import open_data
-from experiments.workloads.queries import check_queries, default_data, resolve_sql
+from experiments.workloads.queries import check_queries, resolve_sql
 from optimizer.errors import InternalError
 from optimizer.explanation.changed import Rows
 from optimizer.explanation.diagram import axis, plan_line
@@ -61,6 +61,7 @@ filters on and off. Queries: inner joins of tables; by default some of TPC-H and
 MODES = ("diagrams", "errors", "orders")
 TIMEOUT = 300.0
 KEYS = ("scenario", "order", "filters", "x", "y")
+SHARED = {"data": "query", "points": "", "scenarios": "", "orders": ""}
 QUERIES = ("tpch/q03", "tpch/q05", "tpch/q09", "tpch/q10")
 JOB = ("job/2a", "job/3b", "job/6a", "job/17e")
 FACTORS = (2.0, 10.0, 100.0)
@@ -72,12 +73,11 @@ DRAWS = 5  # of join orders, for each seed
 
 
 def items(options: Options) -> list[Item]:
-    data = options.data or ("tpch:0.01" if options.quick else "tpch:0.1")
     named = options.queries or (QUERIES[:2] if options.quick else (*QUERIES, *JOB))
     found: list[Item] = []
     check_queries(named)
     for query in named:
-        own = default_data(query) or data
+        own = options.data_for(query, "tpch:0.01" if options.quick else "tpch:0.1")
         shared = {"query": query, "data": own, "pairs": options.pairs_for(query)}
         if "diagrams" in options.modes:
             found.append({"part": "diagrams", **shared, "points": 8 if options.quick else 16})
@@ -285,14 +285,14 @@ def _errors_section(rows: list[Row]) -> Section:
         "any row counts within it; nothing where there are too many corners. `price`: cost of the bounded choice over the "
         "other's where estimates are right."
     )
-    shares = [
+    points = [
         {"x": row[column], "series": name, "panel": f"errors up to {q:g}"}
         for q, own in grouped(rows, itemgetter("q")).items()
         for row in own
         for name, column in (("chosen from estimates", "regret"), ("bounded choice", "bounded_regret"))
     ]
     figure = Figure(
-        "regret", "Share of scenarios with at most that regret.", table_of(shares), "shares", "regret", "share", log_x=True
+        "regret", "Share of scenarios with at most that regret.", table_of(points), "shares", "regret", "share", log_x=True
     )
     text = f"Largest regret over all scenarios: {max(r['regret'] for r in rows):.3g} of the plans chosen from estimates, "
     text += f"{max(r['bounded_regret'] for r in rows):.3g} of the bounded choice."
@@ -303,44 +303,44 @@ def _errors_section(rows: list[Row]) -> Section:
 
 
 def _orders_section(rows: list[Row]) -> Section:
-    lines = []
-    for (query, filters), own in grouped(rows, itemgetter("query", "filters")).items():
-        ran = [row for row in own if row["cpu_ms"] is not None]
-        first = next(row for row in own if row["shape"] == "chosen")
-        if not ran or first["cpu_ms"] is None:
-            continue
-        times, joined = [row["cpu_ms"] for row in ran], [row["joined_rows"] for row in ran]
-        lines.append({
-            "query": query, "run-time filters": "on" if filters else "off", "orders": len({row["order"] for row in own}) - 1,
-            "not ended": len(own) - len(ran),
-            "chosen ms": first["cpu_ms"], "fastest ms": min(times), "slowest ms": max(times),
-            "slowest / fastest": max(times) / min(times),
-            "rows joined, chosen": first["joined_rows"], "fewest": min(joined), "most": max(joined),
-            "most / fewest": max(joined) / max(1, min(joined)),
-        })  # fmt: skip
+    lines, points = [], []
+    for query, mine in grouped(rows, itemgetter("query")).items():
+        quickest = min((row["cpu_ms"] for row in mine if row["cpu_ms"] is not None), default=1.0)
+        for filters, own in grouped(mine, itemgetter("filters")).items():
+            times = {
+                order: min((row["cpu_ms"] for row in same if row["cpu_ms"] is not None), default=None)
+                for order, same in grouped(own, itemgetter("order")).items()
+            }
+            joined = {row["order"]: row["joined_rows"] for row in own if row["cpu_ms"] is not None}
+            drawn = [time for order, time in times.items() if order]  # without the chosen plan
+            ended = [time for time in times.values() if time is not None]
+            fastest, slowest = min(ended, default=None), max(ended, default=None)
+            fewest, most = min(joined.values(), default=None), max(joined.values(), default=None)
+            lines.append({
+                "query": query, "run-time filters": "on" if filters else "off", "orders": len(drawn),
+                "not ended": drawn.count(None),
+                "chosen ms": times[""], "fastest ms": fastest, "slowest ms": slowest,
+                "slowest / fastest": slowest / fastest if fastest else None,
+                "rows joined, chosen": joined.get(""), "fewest": fewest, "most": most,
+                "most / fewest": None if fewest is None else most / max(1, fewest),
+            })  # fmt: skip
+            series = {"series": f"filters {'on' if filters else 'off'}", "panel": query}
+            points += [{"x": time / quickest, "y": share, **series} for time, share in shares(drawn)]
     caption = (
-        "Random join orders of any shape and left-deep ones, forced: CPU milliseconds and rows that left joins. Orders that "
-        f"did not end within {SECONDS:g} s are counted and left out of the ratios, which are then too small."
+        "Random join orders of any shape and left-deep ones, forced: CPU milliseconds and rows that left joins, the chosen one's "
+        f"too. Orders that did not end within {SECONDS:g} s are counted and left out of the ratios, which are then too small."
     )
-    points = [
+    each = [
         {"x": row["query"], "y": row["cpu_ms"], "series": f"filters {'on' if row['filters'] else 'off'}"}
         for row in rows
         if row["cpu_ms"]
     ]
-    shares = []
-    for query, own in grouped(rows, itemgetter("query")).items():
-        ran = [row for row in own if row["cpu_ms"] is not None]
-        fastest = min((row["cpu_ms"] for row in ran), default=1.0)
-        shares += [
-            {"x": row["cpu_ms"] / fastest, "series": f"filters {'on' if row['filters'] else 'off'}", "panel": query}
-            for row in ran
-        ]
     figures = [
-        Figure("orders_time", "A point for each join order and setting.", table_of(points), "points", "", "CPU ms", log_y=True),
+        Figure("orders_time", "A point for each join order and setting.", table_of(each), "points", "", "CPU ms", log_y=True),
         Figure(
             "orders_shares",
-            "Share of join orders that take at most so many times as long as the fastest of all.", table_of(shares), "shares",
-            "CPU time over the fastest", "share of orders", log_x=True,
+            "Share of random join orders that end and take at most so many times as long as the fastest of all.",
+            table_of(points), "shares", "CPU time over the fastest", "share of orders", log_x=True,
         ),
     ]  # fmt: skip
     return Section(

@@ -24,7 +24,7 @@ from experiments.bench.store import table_of
 from experiments.bench.summary import grouped
 from experiments.rule_list import describe_rules
 from experiments.workloads.data import open_data
-from experiments.workloads.queries import check_queries, default_data, resolve_sql
+from experiments.workloads.queries import check_queries, resolve_sql
 from optimizer.catalog.table import Catalog
 from optimizer.errors import NoPlan, many
 from optimizer.pipeline import OptimizedQuery
@@ -45,6 +45,7 @@ MODES = ("adaptive", "rules")
 OWN_SETTINGS = {"enumeration": "--modes chooses it: --modes rules"}
 TIMEOUT = 300.0
 KEYS = ("rule", "maker")
+SHARED = {"data": "query"}
 QUERIES = tuple(f"tpch/q{number:02d}" for number in range(1, 23))
 QUICK = tuple(f"tpch/q{number:02d}" for number in (3, 4, 12, 17, 22))
 CHANGED = 1e-9  # relative
@@ -56,11 +57,10 @@ AnyRule = TypeVar("AnyRule", bound=Rule)
 
 
 def items(options: Options) -> list[Item]:
-    data = options.data or "tpch:0.01"
     named = options.queries or (QUICK if options.quick else QUERIES)
     check_queries(named)
     return [
-        {"query": query, "data": default_data(query) or data, "enumeration": mode, "pairs": options.pairs_for(query)}
+        {"query": query, "data": options.data_for(query, "tpch:0.01"), "enumeration": mode, "pairs": options.pairs_for(query)}
         for query in named
         for mode in options.modes
     ]

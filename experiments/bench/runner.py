@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.bench.child import Child, measured
+from experiments.bench.child import Child
 from experiments.bench.experiment import Experiment, Item, Row
 from experiments.bench.store import Store
 
@@ -20,8 +20,8 @@ _PATIENCE = 0.5  # seconds between looks at what is done, so that Ctrl-C is hear
 
 @dataclass(frozen=True)
 class Limits:
-    """For each item: seconds (0: any, and no child process but on Spark) and megabytes (0: any). `jobs`: items measured at a
-    time here; `chunk`: items of a Spark task (None: a hundredth of all, 4 to 50)."""
+    """For each item: seconds and megabytes, 0 for any. `jobs`: items measured at a time here; `chunk`: items of a Spark task
+    (None: a hundredth of all, 4 to 50)."""
 
     seconds: float
     megabytes: int = 0
@@ -64,19 +64,12 @@ def _measured(name: str, items: Sequence[Item], store: Store, limits: Limits) ->
     local, children = threading.local(), list[Child]()
 
     def measure(item: Item) -> list[Row]:
-        if not limits.seconds:
-            rows = measured(name, item)
-        else:
-            if not hasattr(local, "child"):
-                local.child = Child(name, limits.seconds, limits.megabytes)
-                children.append(local.child)
-            rows = local.child.measure(item)
+        if not hasattr(local, "child"):
+            local.child = Child(name, limits.seconds, limits.megabytes)
+            children.append(local.child)
+        rows: list[Row] = local.child.measure(item)
         store.add(item, rows)  # before the next item is begun: a run that is killed loses no more than those under way
         return rows
-
-    if not limits.seconds:
-        yield from ((item, measure(item)) for item in items)
-        return
 
     pool = ThreadPoolExecutor(limits.jobs)
     waiting: dict[Future[list[Row]], Item] = {pool.submit(measure, item): item for item in items}

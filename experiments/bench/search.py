@@ -43,9 +43,10 @@ planscope bench search
 planscope bench search rates tracing -o results
 """
 ARGUMENT = "[PART]..."
-OWN_DATA = True
+OWN = ("data", "pairs", "plugins")
 TIMEOUT = 600.0
 KEYS = ("figure",)
+SHARED = {"runs": ""}
 PARTS = {
     "rates": ("Rates", "CPU time of the search alone, the quickest of up to three."),
     "graphs": ("Join graphs", "`ms`: from SQL text to plan, the quickest of up to three; `pairs`: unordered, looked at."),

@@ -13,6 +13,7 @@ error of the cost model. Filters at run time are off: they change the rows that 
 within a limit have no time, and are counted.
 """
 
+import math
 from operator import itemgetter
 from random import Random
 from statistics import mean
@@ -32,7 +33,7 @@ from experiments.rank_correlation import spearman, weighted_correlation
 from experiments.sub_plans import SubPlans
 from experiments.timing import run, timed
 from experiments.workloads.data import open_data
-from experiments.workloads.queries import check_queries, default_data, resolve_sql
+from experiments.workloads.queries import check_queries, resolve_sql
 from optimizer.algebra.plan import PlanNode
 from optimizer.engines.arrow import COST_MODELS, cost_model
 from optimizer.errors import Unsupported
@@ -51,6 +52,7 @@ TPC-H.
 MODES = ("costs", "run")
 TIMEOUT = 300.0
 KEYS = ("what", "number")
+SHARED = {"data": "query", "costs": "query", "run": "query", **dict.fromkeys(("plans", "orders", "runs", "within"), "")}
 QUERIES = tuple(f"tpch/q{number:02d}" for number in range(1, 23))
 WITHIN = 10.0
 SECONDS = 10.0  # for one run
@@ -58,13 +60,12 @@ CLOCKS = {"cpu_ms": "CPU time", "ms": "elapsed"}
 
 
 def items(options: Options) -> list[Item]:
-    data = options.data or ("tpch:0.01" if options.quick else "tpch:0.1")
     named = options.queries or (("tpch/q03", "tpch/q05", "tpch/q10") if options.quick else QUERIES)
     sizes = {"plans": 100, "orders": 10, "runs": 4} if options.quick else {"plans": 1000, "orders": 100, "runs": 10}
     found: list[Item] = []
     check_queries(named)
     for query in named:
-        own = default_data(query) or data
+        own = options.data_for(query, "tpch:0.01" if options.quick else "tpch:0.1")
         may_run = "run" in options.modes and not open_data(own).statistics_only
         shared = {"query": query, "data": own, **sizes, "within": WITHIN, "pairs": options.pairs_for(query)}
         found += ({**shared, "costs": "costs" in options.modes, "run": may_run, "seed": seed} for seed in range(options.seeds))
@@ -79,7 +80,7 @@ def measure(item: Item) -> list[Row]:
     rows = [counts(query, space)]
     if item["costs"]:
         drawn = space.sample_ranks(item["plans"], random)
-        rows += ({"what": "uniform", "number": n, "ratio": space.unrank(rank).cost / query.cost} for n, rank in enumerate(drawn))
+        rows += ({"what": "uniform", "number": n, "ratio": over(space.unrank(rank).cost, query)} for n, rank in enumerate(drawn))
         ratios = quickpick(session, sql, query, item["orders"], random)
         rows += ({"what": "quickpick", "number": n, "ratio": ratio} for n, ratio in enumerate(ratios))
     if item["run"]:
@@ -96,8 +97,13 @@ def counts(query: OptimizedQuery, space: PlanSpace) -> Row:
         "what": "count", "number": 0, "all_plans": float(space.count), "trees": None if trees is None else float(trees),
         "choices": choices, "ways": ways, "searched": float(kept.count), "costed": query.search.costed,
         "proven": query.search.proven,
-        "ratio": space.best_cost / query.cost if query.cost else 1.0,
+        "ratio": over(space.best_cost, query),
     }  # fmt: skip
+
+
+def over(cost: float, query: OptimizedQuery) -> float:
+    """A cost over that of the chosen plan; where this is 0, 1 for the same and infinite for more."""
+    return cost / query.cost if query.cost else math.inf if cost else 1.0
 
 
 def quickpick(session: Session, sql: str, query: OptimizedQuery, count: int, random: Random) -> list[float]:
@@ -113,7 +119,7 @@ def quickpick(session: Session, sql: str, query: OptimizedQuery, count: int, ran
     for _ in range(count):
         order = show_join_order(random_order(sub_plans.graph, sub_plans.aliases, random))
         forced = Session(session.catalog, session.settings.replace(join_order=order))
-        found.append(forced.optimize(sql).cost / query.cost)
+        found.append(over(forced.optimize(sql).cost, query))
     return found
 
 
@@ -125,7 +131,7 @@ def runs(query: OptimizedQuery, space: PlanSpace, count: int, within: float, ran
     plans += (ready(space.unrank(rank), query) for rank in draw(space, count, random, within))
     found: list[Row] = []
     for number, plan in enumerate(plans):
-        row = {"what": "run", "number": number, "ratio": plan.cost / query.cost, "estimated": plan.cost, "plan": plan_line(plan)}
+        row = {"what": "run", "number": number, "ratio": over(plan.cost, query), "estimated": plan.cost, "plan": plan_line(plan)}
         counters = new_counters()
         try:
             run(query, plan, SECONDS, counters)

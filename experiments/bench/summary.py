@@ -24,6 +24,11 @@ def geometric_mean(values: Iterable[float | None]) -> float | None:
     return math.exp(sum(logs) / len(logs)) if logs else None
 
 
+def shares(values: Sequence[float | None]) -> list[tuple[float, float]]:
+    """(value, the share of all that are at most this), in order; a value that is None is larger than any."""
+    return [(value, place / len(values)) for place, value in enumerate(sorted(v for v in values if v is not None), 1)]
+
+
 def median_of(rows: Sequence[Row], name: str) -> float | None:
     """The median of a column, None without values."""
     values = [row[name] for row in rows if row.get(name) is not None]

@@ -26,7 +26,8 @@ planscope bench sweep experiments/specs/join_graphs.toml --jobs 2 -o results
 planscope bench sweep experiments/specs/join_graphs.toml --spark -o results
 """
 ARGUMENT = "SPEC.toml"
-OWN_DATA = True
+OWN = ("data", "pairs", "plugins")
+SHARED = {"baseline": ""}
 COMPARED = (
     "costed", "tasks", "goals_opened", "groups", "mexprs_logical", "duplicates", "plan_ms", "cost", "elapsed_ms", "q_error",
 )  # fmt: skip
@@ -42,8 +43,8 @@ def items(options: Options) -> list[Item]:
         raise PlanscopeError(f"{options.queries[0]} has no table [sweep]")
     plan = plan_sweep(stages[0].spec)
     wanted = [item for item in plan.items if not options.quick or item["seed"] in (None, *plan.seeds[:1])]
-    left_out = ("item", "number")  # of the run of a pipeline
-    return [{name: _flat(value) for name, value in item.items() if name not in left_out} for item in wanted]
+    left_out, own = ("item", "number"), {"baseline": plan.variants[0].name}  # those of the run of a pipeline
+    return [{name: _flat(value) for name, value in item.items() if name not in left_out} | own for item in wanted]
 
 
 def settings_of(item: Item) -> Settings:
@@ -66,7 +67,8 @@ def report(rows: pa.Table) -> list[Section]:
     found = rows.to_pylist()
     done = [row for row in found if row["status"] == "ok"]
     by_variant = grouped(found, lambda row: row["variant"])
-    first = {_what(row): row for row in done if row["variant"] == next(iter(by_variant))}
+    baseline = found[0]["baseline"]  # whichever variant was measured first
+    first = {_what(row): row for row in done if row["variant"] == baseline}
     lines: list[Row] = []
     for variant, every in by_variant.items():
         mine = [row for row in every if row["status"] == "ok"]
@@ -78,7 +80,7 @@ def report(rows: pa.Table) -> list[Section]:
             **{f"{name}_ratio": value for name, value in ratios.items()},
             "q_error": geometric_mean(row.get("q_error") for row in mine),
         })  # fmt: skip
-    caption = "`_ratio`: to the first variant with the same query, data and seed, geometric means; `plan_ms`: median."
+    caption = f"`_ratio`: to {baseline} with the same query, data and seed, geometric means; `plan_ms`: median."
     data = table_of([{"series": row["variant"], "x": row["plan_ms"]} for row in done])
     figures = [Figure("planning", "Planning times.", data, "shares", "planning time (ms)", "share of items", log_x=True)]
     return [Section("Variants", "", [Table("variants", caption, table_of(lines), whole=True)], figures if done else [])]

@@ -75,6 +75,15 @@ def texts(table: pa.Table) -> tuple[list[str], list[bool], list[list[str]]]:
     return kept, numeric, [[plain(value) for value in row.values()] for row in table.select(kept).to_pylist()]
 
 
+def flat(table: pa.Table) -> pa.Table:
+    """The table with lists as texts."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type):
+            values = [None if value is None else str(value) for value in table.column(place).to_pylist()]
+            table = table.set_column(place, field.name, pa.array(values, pa.string()))
+    return table
+
+
 def _escaped(text: str) -> str:
     """Safe within a Markdown table."""
     for character in "\\|`*_<>[]":

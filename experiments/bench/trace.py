@@ -35,7 +35,7 @@ planscope bench trace
 planscope bench trace clique/6
 """
 ARGUMENT = "[QUERY]..."
-OWN_DATA = True
+OWN = ("data", "pairs", "plugins")
 TIMEOUT = 600.0
 KEYS = ("what",)
 SEEKS = 200

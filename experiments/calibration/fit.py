@@ -66,12 +66,6 @@ def fit(points: Sequence[Point], before: Coefficients) -> Fit:
     return Fit(coefficients, measured, _qualities(points, amounts @ found + fixed))
 
 
-def predicted(point: Point, coefficients: Coefficients) -> float:
-    """Nanoseconds."""
-    values = coefficients.as_dict()
-    return sum(values[name] * amount for name, amount in point.amounts.items())
-
-
 def _qualities(points: Sequence[Point], estimates: np.ndarray) -> list[Quality]:
     groups: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for point, estimate in zip(points, estimates.tolist(), strict=True):

@@ -73,11 +73,12 @@ def _open_page(facts: dict[str, Any], inputs: Inputs) -> None:
     import tempfile
     import webbrowser
 
-    from experiments.commands.trace import events_of_file, page_of
+    from experiments.commands.trace import page_of
+    from experiments.commands.traced import read_trace_file
     from optimizer.trace.recorder import Trace
 
     if inputs.sql.lower().endswith(".jsonl"):
-        events, _ = events_of_file(inputs.of_trace())
+        events = read_trace_file(inputs.of_trace(), inputs.quiet)
     else:
         session, sql = inputs.open(facts, **TO_WATCH)
         trace = Trace()

@@ -8,6 +8,7 @@ import click
 
 from experiments.commands.inputs import TO_WATCH, Inputs, query_inputs, say_regions
 from experiments.commands.output import sink
+from experiments.commands.traced import read_trace_file
 from optimizer.errors import many
 
 
@@ -66,22 +67,11 @@ def _page_of_file(inputs: Inputs, output: str | None, max_events: int | None, st
 
     if output is None:
         raise click.UsageError(f"{inputs.sql} is a trace already; -o trace.html makes a page of it")
-    events, whole = events_of_file(inputs.of_trace())
+    events = read_trace_file(inputs.of_trace(), inputs.quiet)
     with sink(output) as file:
         file.write(page_of(events[:max_events], Path(inputs.sql).stem, start))
-    if whole and not inputs.quiet:
+    if not inputs.quiet:
         click.echo(clean_lines(f"{many(len(events), 'event')} in {output}"), err=True)
-
-
-def events_of_file(path: Path) -> tuple[Sequence[dict[str, Any]], bool]:
-    """The events of a written trace for a page, and whether these are all: what cannot be read of a damaged one is said."""
-    from memo_viz.text import clean_lines
-    from optimizer.trace.replay import Replay
-
-    replay = Replay.load(path)
-    if replay.damage is not None:
-        click.echo(clean_lines(f"{path}, {replay.damage}; the page has the events before that"), err=True)
-    return replay.events, replay.damage is None
 
 
 def page_of(events: Sequence[dict[str, Any]], title: str, start: int) -> bytes:

@@ -7,7 +7,7 @@ relations, whatever the shape of the graph.
 Memory: a few arrays of 2^n entries of 8 bytes.
 """
 
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,20 +23,11 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 MAX_RELATIONS = 24
 
 
-@runtime_checkable
-class BatchCosting(Protocol):
-    """A `JoinCosting` that can cost many joins in one call; any other is asked join by join."""
-
-    def join_batch(self, left: Sets, right: Sets) -> Costs:
-        """`join` of left[i] with right[i]."""
-        ...
-
-
 def dp_vectorized(graph: JoinGraph, costing: JoinCosting, *, cross_products: bool = False) -> Ordered:
     """The cheapest bushy order. Without cross products the graph is connected; edges and hyperedges; at most 24 relations.
 
     Fastest for C_out, where a join costs the same however its relations are split; other costings are asked for both orders of
-    every split that is joined, and unless they are a `BatchCosting`, the oracle is as slow as they are.
+    every split that is joined, and the oracle is as slow as they are.
     """
     assert 1 <= graph.n <= MAX_RELATIONS, f"{graph.n} relations: the table has 2^n entries, n from 1 to {MAX_RELATIONS}"
     search = _Search(graph, costing, cross_products)
@@ -51,7 +42,6 @@ class _Search:
 
     def __init__(self, graph: JoinGraph, costing: JoinCosting, cross_products: bool) -> None:
         self.costing = costing
-        self.batch = costing if isinstance(costing, BatchCosting) else None
         self.hyperedges = () if cross_products else graph.hyperedges
         sets: Sets = np.arange(1 << graph.n, dtype=np.int64)
         self.neighbours = _neighbours(graph, sets)
@@ -79,19 +69,13 @@ class _Search:
         """The cost of the cheaper order of left[i] and right[i], infinite where one has no order or they are not joined; without
         the last join if that depends on the result alone."""
         costs: Costs = self.best[left] + self.best[right]
-        if self.results is not None and not self.hyperedges:  # two connected sets that make a connected set are joined
-            self.costed += len(left)
-            return costs
-        allowed = self.planned[left] & self.planned[right]
-        if self.hyperedges:
-            allowed &= self._joined(left, right)
-        costs[~allowed] = np.inf
-        if self.results is not None:
-            self.costed += int(np.count_nonzero(allowed))
-            return costs
-        a, b = left[allowed], right[allowed]
-        self.costed += 2 * len(a)
-        costs[allowed] += np.minimum(self._join(a, b), self._join(b, a))
+        if self.hyperedges:  # without them two connected sets that make a connected set are joined
+            costs[~self._joined(left, right)] = np.inf
+        joined = np.isfinite(costs)
+        self.costed += 2 * int(np.count_nonzero(joined))
+        if self.results is None:
+            a, b = left[joined], right[joined]
+            costs[joined] += np.minimum(self._join(a, b), self._join(b, a))
         return costs
 
     def _joined(self, left: Sets, right: Sets) -> Flags:
@@ -101,8 +85,6 @@ class _Search:
         return joined
 
     def _join(self, left: Sets, right: Sets) -> Costs:
-        if self.batch is not None:
-            return self.batch.join_batch(left, right)
         return np.fromiter(map(self.costing.join, left.tolist(), right.tolist()), np.float64, len(left))
 
     def tree(self, s: Relations) -> JoinTree:

@@ -4,9 +4,9 @@ The table of relation i of a graph has one column `toJ` for each edge i–J. Eve
 
     rows       spread evenly by magnitude: 300 to 1 million; the hub of a star or snowflake 1 to 10 million; fewer in graphs of
                more than 65
-    main edge  every relation but r0 has one, to a relation before it: in seven of ten its own column is a key, and in most of
-               those every value of the other column finds a partner, in the others some do not; in the rest a value
-               occurs a few times on both sides. No foreign keys are declared, so that no join is dropped for being one
+    main edge  every relation but r0 has one, to a relation before it: in seven of ten, of a star in nine, its own column is a
+               key, and in most of those every value of the other column finds a partner, in the others some do not; in the rest
+               a value occurs a few times on both sides. No foreign keys are declared, so that no join is dropped for being one
     others     few distinct values, the fewer the more such edges a relation has
 
 So any set that the main edges connect joins to a number of rows that neither explodes nor vanishes, whatever the shape;

@@ -79,10 +79,11 @@ def resolve_sql(text: str) -> str:
 
 
 def check_queries(named: Iterable[str]) -> None:
-    """Raises SqlError for a name of no built-in query or file, before anything is measured."""
+    """Raises SqlError for a name of no built-in query or file, before anything is measured in other processes."""
     for text in named:
-        if text != "-":  # which can be read once
-            resolve_sql(text)
+        if text == "-":
+            raise SqlError("standard input can be read by one process only", hint="write the query into a file: @query.sql")
+        resolve_sql(text)
 
 
 def named_sql(text: str) -> str:

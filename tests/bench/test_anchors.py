@@ -10,7 +10,7 @@ from optimizer.errors import PlanscopeError
 
 
 def _report(mode, count=None):
-    items = anchors.items(Options(modes=(mode,), quick=True))
+    items = anchors.items(Options(modes=(mode,), quick=True, seeds=anchors.SEEDS[True]))
     rows = [{**item, **row, "status": "ok"} for item in items[:count] for row in anchors.measure(item)]
     [section] = anchors.report(table_of(rows))
     assert section.problems == [] or section.problems == ()
@@ -46,6 +46,10 @@ def test_q_errors_grow_with_joins():
     table = {(row["estimator"], row["joins"]): row["median"] for row in _report("q_error", 6)}
     joins = sorted(n for estimator, n in table if estimator == "histogram")
     assert table["histogram", joins[-1]] > 2 * table["histogram", joins[1]]
+
+
+def test_seeds_are_as_many_as_were_asked_for():
+    assert len(anchors.items(Options(modes=("linearized",), seeds=3))) == 3 * len(anchors._LINEARIZED)
 
 
 def test_queries_of_ones_own_are_refused():

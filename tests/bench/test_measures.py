@@ -177,8 +177,80 @@ def test_methods_of_decorrelation_give_the_same_rows_and_the_choice_is_no_dearer
         assert cost["cost"] <= cost["general"] * (1 + 1e-9)
     assert len(decorrelation.report(table_of(rows))[0].tables[2].data) == 2
     assert min(row["regret"] for row in rows) == 1.0
-    late = decorrelation.with_regret([{"cpu_ms": None}, {"cpu_ms": 2.0}], 100.0)
-    assert [row["regret"] for row in late] == [50.0, 1.0]  # a lower bound
+
+
+def test_what_did_not_end_is_never_the_quickest() -> None:
+    """The limit is of time on the clock: of several cores a plan that ended may have taken more."""
+    regrets = [
+        [row["regret"] for row in decorrelation.with_regret([{"cpu_ms": ms} for ms in times], 100.0)]
+        for times in ((None, 2.0), (None, 150.0, 300.0), (None, None))
+    ]
+    assert regrets == [[50.0, 1.0], [1.0, 1.0, 2.0], [None, None]]
+    item = {"form": "exists", "cost": 1.0, "plan_ms": 1.0, "proven": True, "seconds": 0.1, "status": "ok"}
+    rows = [
+        {"item": name, "method": method, **item, "cost": cost, **row}
+        for name, times in (("a", (None, 150.0)), ("b", (None, None)))
+        for method, cost, row in zip(
+            ("cost", "general"), (1.0, 2.0), decorrelation.with_regret([{"cpu_ms": ms} for ms in times], 100.0), strict=True
+        )
+    ]
+    [section] = decorrelation.report(table_of(rows))
+    assert section.tables[2].data["quickest"].to_pylist() == ["general", None]
+    lines = {row["method"]: row for row in section.tables[0].data.to_pylist()}
+    assert lines["cost"]["quickest within 20 %"] == 0 and lines["general"]["quickest within 20 %"] == 1
+    assert section.figures[0].data.to_pylist() == [{"x": 1.0, "y": 0.5, "series": "general", "panel": "exists"}]
+    assert decorrelation.report(table_of(rows[2:]))[0].tables[2].data["quickest"].to_pylist() == [None]
+
+
+def test_ratios_to_a_plan_that_did_not_end_are_none() -> None:
+    def row(query: str, by: str, ms: float, ended: bool) -> dict:
+        figures = {"cost": 1.0, "best": 1.0, "ratio": 1.0, "relations": 3, "ms": ms, "cpu_ms": ms, "ended": ended}
+        return {"status": "ok", "what": "plan", "query": query, "cost_model": "arrow", "by": by, **figures}
+
+    rows = [row("stats/001", "true rows", 30e3, True), row("stats/001", "histogram", 20e3, False)]
+    rows += [row("stats/002", "true rows", 20e3, False), row("stats/002", "histogram", 1e3, True)]
+    *_, times = quality.report(table_of(rows))
+    lines = {line["chosen by"]: line for line in times.tables[0].data.to_pylist()}
+    assert [(line["max"], line["not ended"]) for line in lines.values()] == [(1.0, 1), (1.0, 1)]
+
+
+def test_orders_that_did_not_end_are_in_the_shares() -> None:
+    def row(order: str, ms: float | None, seed: int) -> dict:
+        about = {"part": "orders", "query": "q", "filters": True, "shape": "bushy" if order else "chosen", "seed": seed}
+        return {"status": "ok", **about, "order": order, "cpu_ms": ms, "joined_rows": ms and 7}
+
+    rows = [row("", None, 0), row("(a b)", 4.0, 0), row("(b a)", None, 0), row("", None, 1), row("(b a)", None, 1)]
+    [section] = robustness.report(table_of(rows))
+    [line] = section.tables[0].data.to_pylist()
+    assert (line["orders"], line["not ended"], line["chosen ms"], line["fastest ms"], line["most"]) == (2, 1, None, 4.0, 7)
+    assert section.figures[1].data.to_pylist() == [{"x": 1.0, "y": 0.5, "series": "filters on", "panel": "q"}]
+    [section] = robustness.report(table_of([row("", None, 0), row("(a b)", None, 0)]))
+    assert section.tables[0].data["not ended"].to_pylist() == [1]
+
+
+def test_a_space_of_plans_that_cost_nothing(tpch) -> None:
+    """Without joins there is nothing that c_out counts."""
+    item = {"query": "tpch/q06", "data": "tpch:0.01", "pairs": ["cost_model=c_out"], "seed": 0, "plans": 3, "orders": 1}
+    rows = space.measure({**item, "runs": 1, "within": 10.0, "costs": True, "run": True})
+    assert {row["ratio"] for row in rows} == {1.0} and {row["what"] for row in rows} == {"count", "uniform", "run"}
+    reported(space, item, rows)
+
+
+@pytest.mark.parametrize(
+    ("queries", "data", "found"),
+    [
+        (("job/1a",), "mine", "mine"), (("job/1a",), None, "job"), (("tpch/q03",), None, "usual"), ((), "mine", "job"),
+    ],
+)  # fmt: skip
+def test_the_data_of_a_query_that_was_named_is_what_was_asked_for(queries, data, found) -> None:
+    assert Options(queries, data).data_for(queries[0] if queries else "job/1a", "usual") == found
+
+
+def test_a_missing_duckdb_is_said() -> None:
+    row = {"status": "ok", "what": "estimate", "query": "stats/001", "by": "histogram", "aliases": "a", "relations": 1}
+    row |= {"estimate": 1.0, "true": 1, "with_rows": True, "q_error": 1.0, "under": False}
+    assert "pip install duckdb" in quality.report(table_of([row]))[0].text
+    assert not quality.report(table_of([row, row | {"by": "DuckDB"}]))[0].text
 
 
 def test_an_estimate_is_too_low_by_more_than_rounding() -> None:

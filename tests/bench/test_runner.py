@@ -5,11 +5,23 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from experiments.bench.child import Child
+from experiments.bench import (
+    code_version,
+    decorrelation,
+    enumeration,
+    plan,
+    quality,
+    robustness,
+    rules,
+    search,
+    space,
+)
+from experiments.bench import exec as execution
 from experiments.bench.command import command_of, report_command
 from experiments.bench.inputs import input_digests
 from experiments.bench.report import failed_section
@@ -60,10 +72,12 @@ def test_failed_items_are_told_apart_before_their_errors():
     assert section.tables[0].data["error"].to_pylist() == ["too little (least, lower_bound); raise it"] * 2
 
 
-def test_an_item_may_not_take_more_memory_than_the_limit():
-    child = Child(HERE, PATIENCE, 300)
-    [row] = child.measure(_item("large"))
-    child.close()
+def test_an_item_may_not_take_more_memory_than_the_limit(tmp_path):
+    """Also where it may take any time."""
+    items = [_item("large")]
+    results = Results(tmp_path, toy, "a command", items)
+    run(toy, items, results, Limits(seconds=0, megabytes=300))
+    [row] = results.finish(items).to_pylist()
     assert row["status"] == "memory" and row["error"].endswith("of the 300 MB allowed, and was stopped")
 
 
@@ -121,17 +135,24 @@ def test_what_was_under_way_when_a_run_was_interrupted_has_no_row(tmp_path):
 
 
 def test_failed_items_are_measured_again_when_asked(tmp_path):
-    items = [_item("raise"), _item("fine")]
-    results = Results(tmp_path, toy, "a command", items)
-    results.forget_failed()  # nothing has been measured yet
+    """Those of the command, no others."""
+    items = [_item("raise"), _item("fine"), _item("refuse")]
+    results = Results(tmp_path, toy, "a command", items, retry=True)  # nothing has been measured yet
     run(toy, items, results, Limits(0))
-    assert len(results.finished()) == 2
-    results.forget_failed()
-    assert results.finished() == {identity(HERE, items[1])}
+    assert len(results.finished()) == 3
+    results = Results(tmp_path, toy, "a command", items[:2], retry=True)
+    assert results.finished() == {identity(HERE, item) for item in items[1:]}
+
+
+def _measured(folder, item, module=toy, **given):
+    """A folder with a row of the item."""
+    results = Results(folder, module, "a command", [item], **given)
+    results.add(item, [{"status": "ok"}])
+    return results
 
 
 def test_a_folder_of_other_results_is_refused(tmp_path, monkeypatch):
-    Results(tmp_path, toy, "a command", [])
+    _measured(tmp_path, _item("a"))
     monkeypatch.setattr("experiments.bench.results.code_digest", lambda: "other")
     with pytest.raises(PlanscopeError, match="another version of the code"):
         Results(tmp_path, toy, "a command", [])
@@ -153,7 +174,7 @@ def test_results_of_other_inputs_are_refused(tmp_path, monkeypatch, changed):
     settings = Settings(plugins=("mine.py",), injected="rows.csv:q")
 
     def begin():
-        return Results(tmp_path / "out", toy, "a command", items, input_digests([settings], items))
+        return _measured(tmp_path / "out", items[0], inputs=input_digests([settings], items))
 
     assert begin().environment["inputs"].keys() == {"plug-in mine.py", "injected file rows.csv", "query @q.sql", "dataset d"}
     begin()
@@ -161,6 +182,89 @@ def test_results_of_other_inputs_are_refused(tmp_path, monkeypatch, changed):
     (tmp_path / file).write_text("a\n2\n")
     with pytest.raises(PlanscopeError, match=rf"another version of {changed} \(\w{{12}}, now \w{{12}}\): name another"):
         begin()
+
+
+@pytest.mark.parametrize(
+    ("patched", "said"),
+    [
+        ("platform.python_version", r"of Python \(\w+ [\d.]+, now \w+ 0\.9\)"),
+        ("importlib.metadata.version", r"of planscope \(.*, now 0\.9\), pyarrow"),
+        ("experiments.bench.results._processor", r"of the processor \(.*, now 0\.9\)"),
+    ],
+)
+def test_results_of_another_machine_are_refused_where_something_is_missing(tmp_path, monkeypatch, patched, said):
+    before = _measured(tmp_path, _item("a")).environment
+    monkeypatch.setattr(patched, lambda *name: "0.9")
+    with pytest.raises(PlanscopeError, match=said):
+        Results(tmp_path, toy, "a command", [_item("a"), _item("b")])
+    with pytest.raises(PlanscopeError, match=said):
+        Results(tmp_path, toy, "a command", [_item("a")], retry=True)
+    assert Results(tmp_path, toy, "another", [_item("a")]).environment == {**before, "commands": ["a command", "another"]}
+
+
+@pytest.mark.parametrize(
+    ("module", "first", "second", "said"),
+    [
+        (execution, {"query": "a", "data": "d"}, {"query": "b", "data": "e"}, r"other data \(d, now e\)"),
+        (execution, {"query": "a", "threads": 1}, {"query": "b", "threads": 2}, "other threads"),
+        (plan, {"query": "a", "rounds": 1}, {"query": "b", "rounds": 3}, "other rounds"),
+        (rules, {"query": "a", "data": "d"}, {"query": "a", "data": "e"}, "other data"),
+        (rules, {"query": "a", "data": "d"}, {"query": "b", "data": "e"}, None),
+        (space, {"query": "a", "plans": 100}, {"query": "b", "plans": 1000}, "other plans"),
+        (space, {"query": "a", "run": False}, {"query": "a", "run": True}, "other run"),
+        (robustness, {"query": "a", "points": 8}, {"query": "a", "points": 16}, "other points"),
+        (robustness, {"query": "a", "points": 8}, {"query": "a", "scenarios": 10}, None),
+        (decorrelation, {"form": "a", "data": "d"}, {"form": "a", "data": "e"}, "other data"),
+        (quality, {"query": "a", "estimators": ["x"]}, {"query": "b", "estimators": ["x", "y"]}, "other estimators"),
+        (quality, {"query": "a", "plans": False}, {"query": "a", "plans": True}, "other plans"),
+        (search, {"query": "a", "runs": 1}, {"query": "b", "runs": 3}, "other runs"),
+        (enumeration, {"query": "a", "max_work": 1}, {"query": "a", "max_work": 3}, "other max_work"),
+    ],
+)
+def test_what_a_report_does_not_tell_apart_is_refused(tmp_path, module, first, second, said):
+    _measured(tmp_path, first, module)
+    if said is None:
+        _measured(tmp_path, second, module)
+        return
+    with pytest.raises(PlanscopeError, match=f"has results of {said}.* name another folder with -o"):
+        Results(tmp_path, module, "a command", [second])
+
+
+@pytest.mark.parametrize(
+    ("item", "named"),
+    [
+        ({"query": "q", "sql": "select 1"}, True),
+        ({"query": "select 1, 2", "sql": "select 1,  2\n, 3"}, True),
+        ({"query": "select 1, 2", "sql": "select 1,\n2"}, False),
+        ({"query": "tpch/q06", "sql": "select 1"}, False),
+        ({"query": "tpch/q06"}, False),
+        ({"form": "@~/q.sql"}, True),
+    ],
+)
+def test_queries_whose_names_do_not_say_their_text_are_inputs(tmp_path, monkeypatch, item, named):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "q.sql").write_text("select 1")
+    assert list(input_digests([], [item])) == [f"query {item.get('query') or item['form']}"] * named
+
+
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [
+        ("experiments/timing.py", True), ("experiments/enumerators/dp_sub.py", True), ("experiments/bench/child.py", True),
+        ("experiments/pipeline/sweep/measure.py", True), ("memo_viz/q_error.py", True), ("experiments/workloads/a/1.sql", True),
+        ("experiments/workloads/stats/data/tags.parquet", True), ("experiments/commands/bench.py", False),
+        ("experiments/pipeline/sweep/run.py", False), ("experiments/workloads/__pycache__/data.cpython-311.pyc", False),
+    ],
+)  # fmt: skip
+def test_what_results_depend_on_is_code(tmp_path, monkeypatch, file, counts):
+    digests = []
+    for content in "ab":
+        for name in (*code_version._FILES, file):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(content if name == file else "")
+        monkeypatch.setattr(code_version, "_root", lambda: tmp_path)
+        digests.append(code_version.code_digest.__wrapped__())
+    assert (digests[0] != digests[1]) == counts
 
 
 def test_a_folder_has_one_set_of_settings_and_names_all_commands(tmp_path, capsys):
@@ -194,10 +298,28 @@ def test_the_command_writes_a_page_with_everything_in_it(tmp_path, monkeypatch, 
         head = subprocess.run(["git", "-C", clone, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip() or None
     assert about["commit"] in (head, f"{head}-changed")
     assert about["item_columns"] == ["query", "mode"] and about["finished"] is not None
-    (tmp_path / "report.html").unlink()
+    for name in ("report.html", "tables/failed.csv", "figures/old.svg", "tables/notes.txt"):
+        (tmp_path / name).write_text("of an earlier report")
     monkeypatch.setattr("experiments.bench.command.EXPERIMENTS", (HERE,))
     report_command.main([str(tmp_path)], standalone_mode=False)
     assert (tmp_path / "report.html").read_text("utf-8") == page
+    assert {path.name for path in (tmp_path / "tables").iterdir()} == {"costs.csv", "costs.tex", "notes.txt"}
+    assert not (tmp_path / "figures" / "old.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("robustness", "job/2a", "--modes", "orders"), "bench robustness: nothing to measure"),
+        (("rules", "-"), "standard input can be read by one process only"),
+        (("decorrelation", "@missing.sql"), "there is no file missing.sql"),
+        (("plan", "-d", "tpch:1"), "No such option"),
+        (("quality", "-d", "tpch:1"), "No such option"),
+    ],
+)
+def test_what_cannot_be_measured_is_told_at_once(arguments, message):
+    with pytest.raises((PlanscopeError, click.UsageError), match=message):
+        command_of(arguments[0]).main([*arguments[1:], "-q"], standalone_mode=False)
 
 
 def test_a_problem_fails_the_command():

@@ -46,6 +46,9 @@ def test_the_figures_are_those_of_the_pipeline(spec, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "4 items failed" in shown and "pruning=both" in shown
     [section] = sweep.report(read_rows(tmp_path / "out"))
+    assert section.tables[0].caption.startswith("`_ratio`: to pruning=none with")
+    [other] = sweep.report(read_rows(tmp_path / "out").take(list(range(11, -1, -1))))  # measured in another order
+    assert other.tables[0].data.to_pylist() == section.tables[0].data.to_pylist()[::-1]
     none, both = section.tables[0].data.to_pylist()
     assert (none["costed_ratio"], none["failed"]) == (1.0, 2) and both["costed_ratio"] < 1.0 and both["cost_ratio"] == 1.0
 

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from experiments.bench.child import measured
+from experiments.bench.experiment import Item, Row
 from experiments.cli import main
 from experiments.workloads.data import open_data
 from tests.processes import PATIENCE
@@ -22,6 +24,23 @@ class Outcome(NamedTuple):
     code: int
     out: str
     err: str
+
+
+@pytest.fixture
+def measured_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Experiments measure in this process, which is quicker, and where defects can be planted."""
+
+    class Here:
+        def __init__(self, name: str, seconds: float, megabytes: int) -> None:
+            self.name = name
+
+        def measure(self, item: Item) -> list[Row]:
+            return measured(self.name, item)
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr("experiments.bench.runner.Child", Here)
 
 
 @pytest.fixture

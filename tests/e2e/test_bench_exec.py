@@ -10,13 +10,16 @@ import pytest
 from experiments.bench import exec as execution
 from experiments.bench import plan
 from experiments.bench.child import Child
+from experiments.bench.experiment import Options
 from tests.processes import PATIENCE, any_alive, descendants, wait_until
+
+pytestmark = pytest.mark.usefixtures("measured_here")
 
 
 def test_planscope_beside_duckdb(planscope, tmp_path):
     before = set(descendants(os.getpid()))
     done = planscope("bench", "exec", "tpch/q06", "few_groups", "-d", "tpch:0.01", "--rounds", "1", "--engines", "duckdb",
-                     "--timeout", "0", "-o", str(tmp_path))  # fmt: skip
+                     "-o", str(tmp_path))  # fmt: skip
     assert done.code == 0, done.err
     assert "Execution on tpch:0.01" in done.out and "planscope to duckdb, 2 queries: geometric mean" in done.out
     assert set(descendants(os.getpid())) <= before, "an engine outlives the command"
@@ -32,7 +35,7 @@ def test_planscope_beside_duckdb(planscope, tmp_path):
 def test_rows_that_differ_are_said(planscope):
     """Row values are compared three-valued here, two-valued by DuckDB."""
     sql = "select (1, null) = (1, null) from region where r_regionkey = 0"
-    done = planscope("bench", "exec", sql, "-d", "tpch:0.01", "--rounds", "1", "-q", "--engines", "duckdb", "--timeout", "0")
+    done = planscope("bench", "exec", sql, "-d", "tpch:0.01", "--rounds", "1", "-q", "--engines", "duckdb")
     assert done.code == 0 and f"{sql}, duckdb: other rows: 1 of 1 differ" in " ".join(done.out.split())
 
 
@@ -40,7 +43,7 @@ def test_rows_that_differ_are_said(planscope):
 def test_a_query_that_does_not_run_is_said(planscope):
     before = set(descendants(os.getpid()))
     sql = "select no_such from region"
-    done = planscope("bench", "exec", sql, "-d", "tpch:0.01", "--engines", "duckdb", "-q", "--timeout", "0")
+    done = planscope("bench", "exec", sql, "-d", "tpch:0.01", "--engines", "duckdb", "-q")
     assert done.code == 2 and "no item has a result" in done.err
     assert "1 item failed" in done.out and 'unknown column "no_such"' in " ".join(done.out.split())
     assert set(descendants(os.getpid())) <= before, "an engine outlives the command"
@@ -77,6 +80,10 @@ def test_what_an_engine_cannot_run_is_left_out_of_the_means():
     assert line["query"] == "b" and line["duckdb"] is line["ratio to duckdb"] is None and "b, duckdb: refused" in section.text
 
 
+def test_queries_about_a_dataset_are_all_of_its_workload():
+    assert len(execution.items(Options(data="stats"))) == 146
+
+
 def test_rows_are_compared_whatever_the_types_of_numbers():
     ours = pa.table({"a": pa.array([1, 2], pa.int32()), "b": ["x", None]})
     theirs = pa.table({"x": pa.array([2.0, 1.0]), "y": pa.array([None, "x"], pa.large_string())})
@@ -90,7 +97,7 @@ def test_stages_of_planning_add_up_and_a_missing_duckdb_is_left_out(duckdb, monk
     plan._duckdb.cache_clear()
     if not duckdb:
         monkeypatch.setattr(plan, "duckdb_module", lambda: None)
-    done = planscope("bench", "plan", "tpch/q01", "tpch/q22", "--quick", "--timeout", "0", "-o", str(tmp_path))
+    done = planscope("bench", "plan", "tpch/q01", "tpch/q22", "--quick", "-o", str(tmp_path))
     plan._duckdb.cache_clear()
     assert done.code == 0 and "proven, of 14 relations or fewer: none" in done.out
     rows = pq.read_table(tmp_path / "results.parquet").to_pylist()
@@ -103,7 +110,7 @@ def test_stages_of_planning_add_up_and_a_missing_duckdb_is_left_out(duckdb, monk
 
 def test_queries_that_fail_are_listed_beside_those_that_are_planned(planscope, tmp_path):
     order = "join_order=(lineitem part)"  # q06 does not read part
-    done = planscope("bench", "plan", "tpch/q14", "tpch/q06", "--quick", "--timeout", "0", "--set", order, "-o", str(tmp_path))
+    done = planscope("bench", "plan", "tpch/q14", "tpch/q06", "--quick", "--set", order, "-o", str(tmp_path))
     assert done.code == 0 and "1 item failed" in done.out, done.err
     assert 'no relation "part"; its relations' in " ".join(done.out.split())
     rows = {row["query"]: row for row in pq.read_table(tmp_path / "results.parquet").to_pylist()}
@@ -112,7 +119,7 @@ def test_queries_that_fail_are_listed_beside_those_that_are_planned(planscope, t
 
 
 def test_a_trace_is_walked_through(planscope):
-    done = planscope("bench", "trace", "clique/4", "--timeout", "0", "-q")
+    done = planscope("bench", "trace", "clique/4", "-q")
     assert done.code == 0
     assert "The trace of clique/4" in done.out and "until merge" in done.out and "a step back, longest" in done.out
     assert "page, a thousand events" in done.out

@@ -144,7 +144,8 @@ def test_a_page_of_a_search_and_of_its_trace(planscope, shop, tmp_path, monkeypa
     monkeypatch.setattr("webbrowser.open", lambda address: True)
     for made in (("trace", str(trace), "-o", str(again)), ("step", str(trace), "--web")):
         done = planscope(*made)
-        assert done.code == 0 and "line 10" in done.err and "the page has the events before that" in done.err
+        assert done.code == 0 and "line 10" in done.err and "what comes before it is shown" in done.err
+        assert not planscope(*made, "-q").err
     done = planscope("trace", str(trace), "-o", str(again), "--from", "9")
     assert done.code == 2 and "has 9 events" in done.err
 

@@ -2,7 +2,6 @@
 
 from random import Random
 
-import numpy as np
 import pytest
 
 from experiments.enumerators.dp_left_deep import dp_left_deep
@@ -85,20 +84,6 @@ def test_all_agree_to_the_last_bit(n):
             costs = {name: enumerate_all(graph, costing).cost for name, enumerate_all in BUSHY.items()}
             assert len(set(costs.values())) == 1, costs
             assert dp_left_deep(graph, costing).cost >= costs["dp_sub"]
-
-
-def test_vectorized_asks_a_batch_costing_for_whole_arrays():
-    class Batch(HashJoinCosting):
-        calls = 0
-
-        def join_batch(self, left, right):
-            Batch.calls += 1
-            return np.array([self.join(a, b) for a, b in zip(left.tolist(), right.tolist(), strict=True)])
-
-    graph = clique(8)
-    costing = Batch(random_c_out(graph, Random(1)))
-    assert dp_vectorized(graph, costing).cost == dp_sub(graph, costing).cost
-    assert 0 < Batch.calls < dp_sub(graph, costing).pairs / 10
 
 
 @pytest.mark.parametrize("name", SHAPES)

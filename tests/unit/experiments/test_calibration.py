@@ -11,7 +11,7 @@ from executor.execution import new_counters, reader
 from executor.session import Session
 from experiments.calibration.cases import cases
 from experiments.calibration.data import make_catalog
-from experiments.calibration.fit import Fit, fit, predicted
+from experiments.calibration.fit import Fit, fit
 from experiments.calibration.measure import Point, measure
 from experiments.calibration.nnls import nnls
 from experiments.calibration.recost import amounts, cost_of, ran_operators
@@ -92,7 +92,8 @@ def test_a_fit_finds_the_coefficients_of_the_points(fitted: tuple[list[Point], d
     assert {each.family for each in result.qualities} == {"even", "odd", "all"}
     whole = result.qualities[-1]
     assert whole.family == "all" and whole.points == 600 and whole.median_error < 0.05
-    assert predicted(points[-1], result.coefficients) == pytest.approx(points[-1].ns, rel=0.2)
+    predicted = sum(found[name] * amount for name, amount in points[-1].amounts.items())
+    assert predicted == pytest.approx(points[-1].ns, rel=0.2)
 
 
 def test_without_noise_a_fit_is_all_but_exact() -> None:
