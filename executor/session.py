@@ -164,7 +164,9 @@ class Session:
         the plan, which takes the longest. Raises SettingsError for a question that is `asked` here."""
         for name, value in asked.items():
             raise SettingsError(f"why takes sql and changes, not {name}: write session.why(sql).{name}({value!r:.60})")
+        from optimizer.decorrelate.quick import QUICK
         from optimizer.explanation.why import Why
+        from optimizer.prepass.instructions import rules_of
 
         sql = _with_values(sql, values)
         region = "tasks" if self.settings.region == "auto" else self.settings.region
@@ -173,7 +175,8 @@ class Session:
             return Session(self.catalog, self.settings.replace(region=region, join_order=order), self.program).optimize(sql)
 
         session = Session(self.catalog, self.settings.replace(region=region), self.program)
-        rewrites = [rule.name for rule in session.optimizer.rewrites]
+        quick = {rule.name for rule in rules_of(QUICK)}
+        rewrites = {rule.name: self.settings.prepass or rule.name in quick for rule in session.optimizer.rewrites}
         return Why(lambda trace: session.optimize(sql, trace), again, changes, rewrites)
 
     def batches(self, sql: str, values: Values = ()) -> pa.RecordBatchReader:

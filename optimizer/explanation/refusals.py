@@ -2,19 +2,18 @@
 
 import re
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from optimizer.algebra.traits import ANY
 from optimizer.algebra.trees import Tree
-from optimizer.decorrelate.quick import QUICK
 from optimizer.errors import SettingsError, did_you_mean
 from optimizer.explanation.guard import Guard, refusing_guard
 from optimizer.explanation.reasons import Kind, Names, Reason
 from optimizer.explanation.walk import Missing
 from optimizer.memo.binding import bindings
 from optimizer.memo.mexpr import LogicalExpr
-from optimizer.prepass.instructions import rules_of
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS
 from optimizer.rules.interface import ImplementationRule, Pattern, Rule, TransformationRule
 from optimizer.search.search import Search
@@ -107,14 +106,14 @@ class Refusals:
 
     # -- a rule that did nothing --------------------------------------------------------------------------------------------
 
-    def of_rule(self, name: str, rewrites: Collection[str] = ()) -> Reason | None:
-        """Why a rule of the search made nothing, or one of `rewrites`, before it, which did not fire; None where it fired. Raises
-        SettingsError for a name that is no rule's."""
+    def of_rule(self, name: str, rewrites: Mapping[str, bool] = MappingProxyType({})) -> Reason | None:
+        """Why a rule of the search made nothing, or one of `rewrites`, before it, which did not fire (False: its stage was left
+        out); None where it fired. Raises SettingsError for a name that is no rule's."""
         rule = self.rules.get(name)
         if rule is None and name in rewrites:
             if name in self._search.context.settings.disable:
                 return Reason(Kind.OFF, f"the rule {name} is off (disable)")
-            if not self._search.context.settings.prepass and all(rule.name != name for rule in rules_of(QUICK)):
+            if not rewrites[name]:
                 return Reason(Kind.OFF, f"{name} is a rule of the pre-pass, which is off (prepass)")
             return Reason(Kind.NO_MATCH, f"{name} rewrites trees before the search, and found nothing to rewrite in this query")
         if rule is None:

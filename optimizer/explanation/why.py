@@ -7,8 +7,9 @@ that the search did not choose has a reason in the trace (`reasons`). What is in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any
 
 from optimizer.algebra.physical import PhysicalOperator
@@ -46,12 +47,12 @@ class Why:
 
     `planned`: plans it and fills the trace given; a question uses the search up, so each but the first plans anew. `again`: plans
     it with a join order forced. `changes`: whether to look for a change of one row count. `rewrites`: names of the rules before
-    the search.
+    the search, and whether their stage is on.
     """
 
     def __init__(
         self, planned: Callable[[Trace], OptimizedQuery], again: Callable[[str], OptimizedQuery], changes: bool = True,
-        rewrites: Collection[str] = (),
+        rewrites: Mapping[str, bool] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self._planned, self._again, self._asks, self._rewrites = planned, again, changes, rewrites
         self._plan()
