@@ -23,9 +23,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from optimizer.algebra.building import filtered
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_set, union
+from optimizer.algebra.columns import ColumnId, column_set
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Filter, Project, Scan
 from optimizer.algebra.logical_joins import IndependentJoin
 from optimizer.algebra.predicates import compare, conjunction, is_key
 from optimizer.algebra.scalar_trees import rewrite as rewrite_scalar
@@ -106,8 +105,6 @@ def _inferred(pairs: list[EquatedPair], own: Predicate, source: Node, target: No
         return new
     lefts = column_set(pair.left.id for pair in bare)
     one = not lefts & (lefts - 1)
-    if lefts.bit_count() == len(bare) and _apart(source, lefts):
-        return new
     first: dict[ColumnId, ColumnRef] = {}
     for pair in bare:
         column = first.setdefault(pair.left.id if one else source.props.representative(pair.left.id), pair.right)
@@ -117,38 +114,6 @@ def _inferred(pairs: list[EquatedPair], own: Predicate, source: Node, target: No
                 if not target.props.equivalents(column.id) >> pair.right.id & 1:
                     new.append(equality)
     return new
-
-
-def _apart(root: Node, columns: ColumnSet) -> bool:
-    """Whether it is plain that no two of the columns are equal in every row, without asking for properties: where equalities in
-    `root` read one of them at most."""
-    read = 0
-    stack = [(root, columns)]
-    while stack:
-        node, asked = stack.pop()
-        op = node.op
-        if isinstance(op, IndependentJoin | Filter | Scan):
-            read += (_compared(op.predicate) & asked).bit_count()
-        elif isinstance(op, Project):
-            values = [item.value for item in op.items if asked >> item.id & 1]
-            sources = [value.id for value in values if isinstance(value, ColumnRef)]
-            asked = column_set(sources)
-            if asked.bit_count() < len(sources):
-                return False
-            read += len(values) - len(sources)
-        elif not isinstance(op, Aggregate):
-            read += asked.bit_count()
-            continue
-        if read > 1:
-            return False
-        stack += [(each, asked & each.columns) for each in node.inputs if asked & each.columns]
-    return read < 2
-
-
-@lru_cache(maxsize=4096)
-def _compared(predicate: Predicate) -> ColumnSet:
-    """The columns that conjuncts equate with something."""
-    return union(s.columns for s in predicate if is_key(s))
 
 
 def _simple(fact: Scalar) -> bool:
