@@ -40,6 +40,8 @@ def command(facts: dict[str, Any], inputs: Inputs, script: Path | None, web: boo
     run
     why' | planscope step tpch/q05 -d tpch:0.1
     """
+    if web and script is not None:
+        raise click.UsageError("--web opens a page, which carries out no script: leave -x out")
     if web:
         _open_page(facts, inputs)
         return
@@ -73,18 +75,19 @@ def _open_page(facts: dict[str, Any], inputs: Inputs) -> None:
     import tempfile
     import webbrowser
 
-    from experiments.commands.trace import events_of_file, page_of
+    from experiments.commands.trace import page_of
+    from experiments.commands.traced import read_trace_file
     from optimizer.trace.recorder import Trace
 
     if inputs.sql.lower().endswith(".jsonl"):
-        events, _ = events_of_file(inputs.of_trace())
+        events = read_trace_file(inputs.of_trace(), inputs.quiet)
     else:
         session, sql = inputs.open(facts, **TO_WATCH)
         trace = Trace()
         session.optimize(sql, trace)
         events = trace.events
     file = Path(tempfile.mkdtemp(prefix="planscope-")) / "trace.html"
-    file.write_bytes(page_of(events, inputs.sql, 0))
+    file.write_bytes(page_of(events, inputs.sql, 0)[0])
     say(f"the page is {file}")
     if not webbrowser.open(file.as_uri()):
         say("no browser could be started here; open it with yours")

@@ -8,6 +8,8 @@ import click
 
 from experiments.commands.inputs import TO_WATCH, Inputs, query_inputs, say_regions
 from experiments.commands.output import sink
+from experiments.commands.traced import read_trace_file
+from memo_viz.text import clean_lines
 from optimizer.errors import many
 
 
@@ -40,7 +42,13 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
     if start is not None and not page:
         raise click.UsageError("--from is for pages: -o trace.html")
     if Path(inputs.sql).suffix.lower() == ".jsonl":
-        _page_of_file(inputs, output if page else None, max_events, start or 0)
+        if not page:
+            raise click.UsageError(f"{inputs.sql} is a trace already; -o trace.html makes a page of it")
+        events = read_trace_file(inputs.of_trace(), inputs.quiet)[:max_events]
+        with sink(output) as file:
+            text, count = page_of(events, Path(inputs.sql).stem, start or 0)
+            file.write(text)
+        _say_count(inputs, count, output)
         return
     session, sql = inputs.open(facts, **TO_WATCH)
     from memo_viz.text import clean_json
@@ -49,43 +57,24 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
     trace = Trace(max_events=max_events)
     with sink(output) as file:
         query = session.optimize(sql, trace)
+        count = len(trace.events)
         if page:
-            file.write(page_of(trace.events, inputs.sql, start or 0))
+            text, count = page_of(trace.events, inputs.sql, start or 0)
+            file.write(text)
         else:
             for line in json_lines(trace):
                 file.write((clean_json(line) + "\n").encode("utf-8", "replace"))
-    if output not in (None, "-") and not inputs.quiet:
-        more = f", {trace.dropped:,} left out" if trace.dropped else ""
-        click.echo(f"{many(len(trace.events), 'event')} in {output}{more}", err=True)
+    _say_count(inputs, count, output, f", {trace.dropped:,} left out" if trace.dropped else "")
     say_regions(query.search.regions, inputs.quiet)
 
 
-def _page_of_file(inputs: Inputs, output: str | None, max_events: int | None, start: int) -> None:
-    """The page for a written trace."""
-    from memo_viz.text import clean_lines
-
-    if output is None:
-        raise click.UsageError(f"{inputs.sql} is a trace already; -o trace.html makes a page of it")
-    events, whole = events_of_file(inputs.of_trace())
-    with sink(output) as file:
-        file.write(page_of(events[:max_events], Path(inputs.sql).stem, start))
-    if whole and not inputs.quiet:
-        click.echo(clean_lines(f"{many(len(events), 'event')} in {output}"), err=True)
+def _say_count(inputs: Inputs, count: int, output: str | None, more: str = "") -> None:
+    if output not in (None, "-") and not inputs.quiet:
+        click.echo(clean_lines(f"{many(count, 'event')} in {output}{more}"), err=True)
 
 
-def events_of_file(path: Path) -> tuple[Sequence[dict[str, Any]], bool]:
-    """The events of a written trace for a page, and whether these are all: what cannot be read of a damaged one is said."""
-    from memo_viz.text import clean_lines
-    from optimizer.trace.replay import Replay
-
-    replay = Replay.load(path)
-    if replay.damage is not None:
-        click.echo(clean_lines(f"{path}, {replay.damage}; the page has the events before that"), err=True)
-    return replay.events, replay.damage is None
-
-
-def page_of(events: Sequence[dict[str, Any]], title: str, start: int) -> bytes:
-    """The page as UTF-8. `start`: the first event that it shows."""
+def page_of(events: Sequence[dict[str, Any]], title: str, start: int) -> tuple[bytes, int]:
+    """The page as UTF-8, and how many events it has. `start`: the first of them."""
     from memo_viz.stepper.page import PAGE_EVENTS, stepper_page
 
     if start >= len(events):
@@ -94,4 +83,5 @@ def page_of(events: Sequence[dict[str, Any]], title: str, start: int) -> bytes:
         click.echo(
             f"a page has {PAGE_EVENTS:,} events at most, this one those from {start:,} on; --from N begins elsewhere", err=True
         )
-    return stepper_page(events, title=title, start=start).encode("utf-8", "replace")
+    page = stepper_page(events, title=title, start=start).encode("utf-8", "replace")
+    return page, min(len(events) - start, PAGE_EVENTS)
