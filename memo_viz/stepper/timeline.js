@@ -170,6 +170,7 @@ export class Timeline {
       const event = history.events[i];
       if (event.goal === goal.id && event.kind === "best") cost = event.cost;
       else if (event.goal === goal.id && "lower" in event && event.kind !== "prune") bound = event.lower;
+      else if (event.kind === "recost" && event.goals.includes(goal.id)) cost = NaN;
       [best[i], lower[i]] = [cost, bound];
     }
     return [best, lower];

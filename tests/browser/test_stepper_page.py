@@ -405,6 +405,15 @@ def test_the_time_line_seeks_and_looks_closer(show, q5, q5_page):
     assert page.evaluate("stepper.timeline.from") == 0
 
 
+def test_the_line_of_a_goal_ends_where_its_plan_is_forgotten(show, tpch):
+    events = trace_of("tpch/q20", tpch, driver="iterative").events
+    at = next(i for i, event in enumerate(events) if event["kind"] == "recost" and event["goals"])
+    page = show(stepper_page(events), f"#e={at}&v=memo")
+    best = "goal => { stepper.selectGoal(goal); return stepper.timeline.ofSelected()[0].slice(%d, %d).join(); }"
+    lines = [page.evaluate(best % (at - 1, at + 1), goal) for goal in events[at]["goals"]]
+    assert any(line.split(",")[0] != "NaN" for line in lines) and all(line.endswith("NaN") for line in lines)
+
+
 def test_the_picture_stays_where_it_is(show, q5_page):
     """Groups have the same place at every event, and no two lie upon each other."""
     page = show(q5_page)

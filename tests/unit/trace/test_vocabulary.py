@@ -184,6 +184,7 @@ def test_figures_tell_bounds_apart() -> None:
         ({"kind": "root", "seq": 1, "t": 2, "task": None, "goal": "3"}, "the field goal of root"),
         ({"kind": "root", "seq": 1, "t": 2, "task": None, "goal": True}, "the field goal of root"),
         ({"kind": "root", "seq": 1, "t": 2, "task": None}, "the field goal of root"),
+        ({"kind": "budget", "seq": 1, "t": 2, "task": None, "tasks": -1, "left": 0}, "the field tasks of budget"),
         ({"kind": 5, "seq": 1, "t": 2}, "an event has a kind"),
         ({"kind": "of the future", "seq": 1, "t": 2, "some": "field"}, None),
     ],
