@@ -1,16 +1,22 @@
 """A query whose search runs as far as the stepper looks at it, and again with other settings and row counts."""
 
+from collections.abc import Set
 from dataclasses import replace
-from functools import partial
 
 from executor.session import Session
 from experiments.commands.inputs import TO_WATCH, Inputs
 from experiments.live_search import LiveSearch
+from experiments.workloads.queries import query_name
+from optimizer.algebra.columns import Columns
+from optimizer.catalog.table import Catalog
 from optimizer.errors import PlanscopeError, SettingsError
+from optimizer.explanation.changed import changed_estimator, unheeded
+from optimizer.explanation.recost import show_set
 from optimizer.pipeline import Optimizer
 from optimizer.settings import Settings
 from optimizer.sql.bind import bind
-from optimizer.stats.injected import Injected
+from optimizer.stats.estimator import Estimator
+from optimizer.stats.injected import Injected, for_query
 from optimizer.trace.replay import Replay
 
 
@@ -22,6 +28,7 @@ class LiveQuery:
         self._catalog = session.catalog
         self._settings = session.settings
         self._rows: dict[frozenset[str], float] = {}
+        self._estimator: Estimator | None = None  # of this run, where rows were given
         self._live: LiveSearch | None = None
 
     @property
@@ -32,15 +39,25 @@ class LiveQuery:
     def ended(self) -> bool:
         return self._live is not None and self._live.ended
 
+    @property
+    def relations(self) -> Set[str]:
+        """The relations of the query, in lower case."""
+        columns = bind(self._sql, self._catalog, {}).columns
+        return {column.origin.partition(".")[0].lower() for column in columns if column.origin}
+
+    @property
+    def unasked(self) -> list[str]:
+        """The sets of relations whose rows were given and that this run has not asked for."""
+        return [] if self._estimator is None else list(map(show_set, unheeded(self._estimator)))
+
     def set(self, pair: str) -> None:
         changed = replace(self._inputs, pairs=(*self._inputs.pairs, pair))
-        settings = changed.settings(**TO_WATCH)
+        settings = for_query(changed.settings(**TO_WATCH), query_name(changed.sql))
         self._optimizer(settings, self._rows)  # which says what does not go together
         self._inputs, self._settings = changed, settings
 
     def rows(self, aliases: frozenset[str], rows: float) -> None:
-        columns = bind(self._sql, self._catalog, {}).columns
-        known = {column.origin.partition(".")[0].lower() for column in columns if column.origin}
+        known = self.relations
         if aliases - known:
             unknown, names = min(aliases - known), ", ".join(sorted(known))
             raise SettingsError(f'the query has no relation "{unknown}"; its relations are {names}')
@@ -65,4 +82,9 @@ class LiveQuery:
             return Session(self._catalog, settings, program).optimizer
         if settings.estimator != "histogram":
             raise SettingsError(f"rows are put over the estimates of estimator=histogram, not of {settings.estimator}")
-        return Optimizer(self._catalog, settings, program=program, estimator=partial(Injected, cardinalities=rows))
+
+        def changed(catalog: Catalog, columns: Columns) -> Estimator:
+            self._estimator = changed_estimator(Injected(catalog, columns, {}), rows)
+            return self._estimator
+
+        return Optimizer(self._catalog, settings, program=program, estimator=changed)

@@ -16,7 +16,7 @@ from typing import Any
 import graphviz
 import networkx as nx
 
-from memo_viz.graph import JOINS, joined_relations
+from memo_viz.graph import JOINS
 from memo_viz.names import ColumnNames, canonical_group, column_names, group_names
 from memo_viz.style import FONT, attribute, drawing, heading, tip
 from memo_viz.text import label_text, without_middle, wrap
@@ -33,24 +33,26 @@ _KIND = re.compile(r"(inner|left|right|full|semi|anti|cross|mark|single)\b")
 
 def join_graphs(state: MemoState) -> list[nx.DiGraph]:
     """A graph for each tree of joins of the query as it came into the memo, in the order of the memo."""
-    names, leaves = group_names(state), joined_relations(state)
-    columns = column_names(state)
+    names, columns = group_names(state), column_names(state)
     given: dict[int, MExprState] = {}
     for mexpr in state.mexprs.values():
         if mexpr.logical and mexpr.rule is None and mexpr.op in JOINS and len(mexpr.inputs) > 1:
             given.setdefault(canonical_group(state, mexpr.group), mexpr)
-    below = {canonical_group(state, i) for mexpr in given.values() for i in mexpr.inputs}
+    inputs = {id: [canonical_group(state, i) for i in mexpr.inputs] for id, mexpr in given.items()}
+    below = {i for ids in inputs.values() for i in ids}
     found = []
     for root in [group for group in given if group not in below]:
-        parts, pending = [], [root]
+        tree, pending = [], [root]  # its joins, each before those that it reads
         while pending:
-            mexpr = given[pending.pop()]
-            parts.append(mexpr)
-            pending += [i for i in (canonical_group(state, i) for i in mexpr.inputs) if i in given]
+            tree.append(pending.pop())
+            pending += [i for i in inputs[tree[-1]] if i in given]
+        leaves: dict[int, tuple[int, ...]] = {}
+        for id in reversed(tree):
+            leaves[id] = tuple(leaf for i in inputs[id] for leaf in leaves.get(i, (i,)))
         graph = nx.DiGraph(name=names[root], group=root)
-        _add_relations(graph, state, leaves[root], names, columns)
-        for mexpr in parts:
-            _add_predicates(graph, mexpr, [leaves[canonical_group(state, i)] for i in mexpr.inputs], columns)
+        _add_relations(graph, state, sorted({*leaves[root]}), names, columns)
+        for id in tree:
+            _add_predicates(graph, given[id], [leaves.get(i, (i,)) for i in inputs[id]], columns)
         found.append(graph)
     return found
 

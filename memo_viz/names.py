@@ -47,6 +47,20 @@ def members(name: str) -> frozenset[str]:
     return frozenset(map(str.strip, name[1:-1].split(",") if name.startswith("{") and name.endswith("}") else [name]))
 
 
+def groups_called(state: MemoState, text: str, among: Iterable[int] | None = None) -> set[int]:
+    """The groups (`among` these, where given) that a text means: by a name, or by all relations of a set in any order."""
+    homes = {canonical_group(state, id) for id in (state.groups if among is None else among) if id in state.groups}
+    namer = _Namer(state, column_names(state) if homes else ColumnNames(()))
+    return {id for id in homes if namer.is_called(id, members(text))}
+
+
+def whole_sets(state: MemoState) -> dict[int, str]:
+    """Sets of relations whose names are too long to have all of them, with all."""
+    namer = _Namer(state, column_names(state))
+    homes = {id: canonical_group(state, id) for id in state.groups}
+    return {id: namer.whole(home) for id, home in homes.items() if "…" in namer.name(home) and namer.whole(home)}
+
+
 def _number(id: int) -> str:
     return f"G{id}" if id >= 0 else f"goal {set_id(id)}"
 
@@ -96,6 +110,21 @@ class _Namer:
                 pending.pop()
                 self._names.setdefault(at, shorten(clean(self._of(self._state.groups[at], first)), LENGTH))
         return self._names[id]
+
+    def is_called(self, id: int, wanted: frozenset[str]) -> bool:
+        """Whether these are the members of a group's name, or all relations that it joins, each with its number or without."""
+        if members(self.name(id)) == wanted or wanted <= self._forms(id):
+            return True
+        relations = self._relations.get(id, frozenset())
+        return len(relations) == len(wanted) and all(wanted & self._forms(each) for each in relations)
+
+    def whole(self, id: int) -> str:
+        """The name of a set with all its relations, "" for another group."""
+        relations = [self._names[each] for each in sorted(self._relations.get(id, ()))]
+        return "{" + ", ".join(relations) + "}" if relations else ""
+
+    def _forms(self, id: int) -> set[str]:
+        return {self._names[id], f"{self._names[id]} ({_number(id)})"}
 
     def _first(self, id: int) -> MExprState | None:
         return min((self._state.mexprs[m] for m in self._state.groups[id].logical), key=lambda m: m.id, default=None)

@@ -16,10 +16,10 @@ from memo_viz.export import finite_json
 from memo_viz.graph import memo_graph
 from memo_viz.growth import growth_svg
 from memo_viz.join_graph import join_graphs, joins_dot
-from memo_viz.names import canonical_group, group_names, members
+from memo_viz.names import group_names, groups_called
 from memo_viz.overview import overview_dot
 from memo_viz.plan_graph import boxes_dot, boxes_json, winner_boxes
-from memo_viz.rewrite_steps import SUBQUERIES, rewrite_steps, steps_dot
+from memo_viz.rewrite_steps import SUBQUERIES, has_search, rewrite_steps, steps_dot
 from memo_viz.rule_graph import rule_graph, rules_dot
 from memo_viz.text import shorten
 from memo_viz.trait_ledger import ledger_dot, ledger_json, trait_ledger
@@ -52,8 +52,10 @@ def memo_picture(
     dot = overview_dot(graph, title) if overview else memo_dot(graph, COMPLETE if narrowed or overview is False else None, title)
     svg = None
     if animate is not None:
-        if narrowed or since is not None:
-            raise PlanscopeError("the whole memo is animated: leave out --focus, --depth, --winners and --since")
+        if narrowed or since is not None or overview is not None:
+            raise PlanscopeError(
+                "the whole memo is animated: leave out --focus, --depth, --winners, --since, --overview, --detail"
+            )
         svg = growth_svg(events if at is None else events[: at + 1], animate, title)
     note = ""
     if (focus := part.get("focus")) is not None and not any(data.get("best_for") for _, data in graph.nodes(data=True)):
@@ -92,7 +94,10 @@ def joins_picture(events: Events, *, title: str = "") -> Picture:
     """The join graph of each region of joins. Raises PlanscopeError where nothing is joined."""
     graphs = join_graphs(Replay(events).final())
     if not graphs:
-        raise PlanscopeError("the query joins nothing, so it has no join graph")
+        joined = has_search(events)
+        raise PlanscopeError(
+            f"the {'query joins nothing, so it has' if joined else 'trace ends before the joins: it has'} no join graph"
+        )
     return Picture(joins_dot(graphs, title), [graph_json(graph) for graph in graphs])
 
 
@@ -129,13 +134,11 @@ def find_group(state: MemoState, text: str) -> int:
     digits = text[1:] if text[:1] in "Gg" else text
     if digits.isdecimal() and digits.isascii():
         return int(digits)
-    wanted, names = members(text), group_names(state)
-    same = (id for id, name in names.items() if members(name) == wanted)
-    found = sorted({canonical_group(state, id) for id in same})
+    found, names = sorted(groups_called(state, text)), group_names(state)
     if len(found) == 1:
         return found[0]
     if found:
-        several = ", ".join(f"G{id}" for id in found)
+        several = ", ".join(f"G{id}" if id >= 0 else names[id] for id in found)
         raise PlanscopeError(f'several groups are called "{shorten(text, 60)}": {several}')
     some = ", ".join(list(dict.fromkeys(names.values()))[:8])
     raise PlanscopeError(f'no group is called "{shorten(text, 60)}"; groups are {some}{" ..." if len(names) > 8 else ""}')

@@ -22,6 +22,7 @@ STATES = {  # what became of a group -> sign, fill, ink, words
     "chosen": ("★", CHOSEN, "white", "in the chosen plan"),
     "planned": ("☆", "#bfe3d0", INK, "has a plan"),
     "dear": ("✗", "#f3d9c2", "#7a3e00", "proven too dear"),
+    "abandoned": ("–", "#f3ecc2", "#5e5200", "given up with the budget"),
     "open": ("○", "#cfe0f5", INK, "open"),
     "idle": ("·", "#e3e8ee", "#55616d", "never asked for"),
 }
@@ -35,19 +36,20 @@ def sets_below(graph: nx.DiGraph, shelf: Sequence[str]) -> str:
 
 
 def _shelf(graph: nx.DiGraph, groups: Sequence[str]) -> str:
-    """Sets of relations without a plan, by size: ✗ no plan of it can be cheap enough, ○ still open, others never asked for."""
+    """Sets of relations without a plan, by size: each with the sign of its state, but for those never asked for."""
     nodes = graph.nodes
     html = ['<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="3" CELLPADDING="3"><TR>']
     html.append('<TD ALIGN="LEFT" COLSPAN="2"><FONT POINT-SIZE="10">')
-    html.append("<B>Sets of relations without a plan</B> &#160; (≥ the least that a plan of it costs, ✗ proven too dear, ○ open)")
+    signs = "".join(f", {sign} {words}" for sign, _, _, words in _seen(graph, groups).values() if sign != "·")
+    html.append(f"<B>Sets of relations without a plan</B> &#160; (≥ the least that a plan of it costs{signs})")
     html.append("</FONT></TD></TR>")
     for size in sorted({len(nodes[g]["relations"]) for g in groups}):
         lines: list[list[str]] = [[]]
         room = CHARACTERS
         for group in sorted((g for g in groups if len(nodes[g]["relations"]) == size), key=lambda g: nodes[g]["lower"]):
             data = nodes[group]
-            statuses = {status for _, status, _ in data["goals"]}
-            sign = "○ " if "open" in statuses else "✗ " if statuses & {"below", "impossible", "abandoned"} else ""
+            state = state_of(graph, group)
+            sign = "" if state == "idle" else f"{STATES[state][0]} "
             text = f"{SIGNS[data['change']]}{sign}{shorten(full_name(data), 60)} ≥ {number(data['lower'])}"
             if room < len(text):
                 lines.append([])
@@ -76,7 +78,14 @@ def state_of(graph: nx.DiGraph, group: str) -> str:
     statuses = {status for _, status, _ in data["goals"]}
     if any(cost is not None for _, _, cost in data["goals"]):
         return "planned"
-    return "open" if "open" in statuses else "idle" if statuses <= {"new"} else "dear"
+    known = (("open", "open"), ("abandoned", "abandoned"), ("below", "dear"), ("impossible", "dear"))
+    return next((state for status, state in known if status in statuses), "idle")
+
+
+def _seen(graph: nx.DiGraph, groups: Sequence[str]) -> dict[str, tuple[str, str, str, str]]:
+    """Those of STATES that groups are in."""
+    seen = {state_of(graph, group) for group in groups}
+    return {state: look for state, look in STATES.items() if state in seen}
 
 
 def sizes_table(graph: nx.DiGraph) -> str:
@@ -86,18 +95,19 @@ def sizes_table(graph: nx.DiGraph) -> str:
     for group in groups:
         by_size.setdefault(len(graph.nodes[group]["relations"]), []).append(group)
     each = max(1, math.ceil(len(groups) / SQUARES))
-    signs = [sign for sign, *_ in STATES.values()]
+    seen = _seen(graph, groups)
+    signs, span = [sign for sign, *_ in seen.values()], 4 + len(seen)
     note = f"{many(len(groups), 'group')} by the number of relations joined"
     note += "" if each == 1 else f"; a square is {each} groups"
-    words = ", ".join(f"{sign} {meaning}" for sign, _, _, meaning in STATES.values())
+    words = ", ".join(f"{sign} {meaning}" for sign, _, _, meaning in seen.values())
     words += "; + new, − gone, ~ changed" if is_difference(graph) else ""
     html = [
         '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="2" CELLPADDING="3">',
-        f'<TR><TD ALIGN="LEFT" COLSPAN="9"><FONT POINT-SIZE="11"><B>{note}</B>&#160;&#160; {words}</FONT></TD></TR>',
+        f'<TR><TD ALIGN="LEFT" COLSPAN="{span}"><FONT POINT-SIZE="11"><B>{note}</B>&#160;&#160; {words}</FONT></TD></TR>',
         "<TR>" + "".join(_cell(text, bold=True) for text in ("relations", "groups", "expressions", *signs)) + "<TD></TD></TR>",
     ]
     for size, found in sorted(by_size.items()):
-        states = {state: [g for g in found if state_of(graph, g) == state] for state in STATES}
+        states = {state: [g for g in found if state_of(graph, g) == state] for state in seen}
         expressions = sum(graph.out_degree(g) for g in found)
         counts = [f"{len(s):,}" if s else "" for s in states.values()]
         figures = "".join(map(_cell, ("1 or other" if size == 1 else str(size), f"{len(found):,}", f"{expressions:,}", *counts)))

@@ -5,7 +5,8 @@ The template language is small, so that the page of the stepper can fill the sam
 - `{name}` is a field of the event, a fact or a part;
 - a field is shown as its type says: a goal by its name, a cost as a figure, a choice by what `values` say of the word;
   `{name:type}` shows it as one of another type;
-- a part is a list of (names, template): the first counts all of whose names are there and not null, false or an empty list;
+- a part is a list of (names, template): the first counts all of whose names are there and not null, false, infinite or an empty
+  list;
 - a fact follows from the event and the state after it (`facts`).
 
 Parts and values are templates themselves.
@@ -23,8 +24,10 @@ from optimizer.trace.vocabulary import Kind, vocabulary
 
 _HOLE = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _NUMBERED = re.compile(r"\b(group|goal|expression) (\d+)")
-_FOR_TRAITS = re.compile(r" for ((?:order|group)\([^)]*\))")
-_LIMIT = re.compile(r", limit (\S+)(?= \[|$)")
+_TASK = re.compile(  # in traits stand names of a user's; nothing behind them has a bracket that closes
+    r"(.*?)(?: for (?:any|((?:order|group)\(.*\))))?(?:, limit (\d+(?:\.\d+)?(?:e[+-]\d+)?))?((?:, no limit)?(?: \[\w+\])?)",
+    re.DOTALL,
+)
 _TRAITS = re.compile(r"(order|group)\((.*)\)", re.DOTALL)
 
 Event = Mapping[str, Any]
@@ -58,10 +61,11 @@ class Names:
 
     def task(self, id: int) -> str:
         """What a task does, with names for the numbers in it."""
-        text = _LIMIT.sub(lambda found: f", limit {figure(float(found[1]))}", self._tasks.get(id, f"task {id}"))
-        text = text.replace(" for any", "")
-        text = _FOR_TRAITS.sub(lambda found: " " + self.traits(found[1]), text)
-        return clean(_NUMBERED.sub(lambda found: self._numbered(found[1], int(found[2])), text))
+        found = _TASK.fullmatch(self._tasks.get(id, f"task {id}"))
+        assert found is not None, "any text fits"
+        what = _NUMBERED.sub(lambda found: self._numbered(found[1], int(found[2])), found[1])
+        traits = f" {self.traits(found[2])}" if found[2] else ""
+        return clean(what + traits + (f", limit {figure(float(found[3]))}" if found[3] else "") + found[4])
 
     def _numbered(self, what: str, id: int) -> str:
         return self.mexpr(id) if what == "expression" else self.goal(id) if what == "goal" else self.group(id)
@@ -105,8 +109,19 @@ def figure(value: float | str) -> str:
 
 def facts(event: Event, state: MemoState) -> dict[str, float]:
     """Where the numbers of an event came from: see `facts` in the vocabulary."""
-    goal = state.goals.get(event["goal"]) if event["kind"] == "prune" else None
-    return {} if goal is None else {**_sum(event, state), **_limit_source(goal)}
+    match event["kind"]:
+        case "best":
+            return _difference(event["old"], event["cost"])
+        case "limit":
+            return _difference(event["old"], event["new"])
+        case "prune" if (goal := state.goals.get(event["goal"])) is not None:
+            return {**_sum(event, state), **_enough(event), **_limit_source(event["limit"], goal)}
+    return {}
+
+
+def _difference(old: float, new: float) -> dict[str, float]:
+    """By how much a figure rises, or falls where that cannot be seen."""
+    return {"more": new - old} if new > old else {"less": old - new} if new < old and figure(new) == figure(old) else {}
 
 
 def _sum(event: Event, state: MemoState) -> dict[str, float]:
@@ -117,11 +132,19 @@ def _sum(event: Event, state: MemoState) -> dict[str, float]:
     return {"own": own, "now": own + inputs} if own + inputs > event["lower"] * (1 + 1e-9) else {"own": own}
 
 
-def _limit_source(goal: GoalState) -> dict[str, float]:
-    """What set the most that a plan for a goal may cost."""
-    if goal.best is not None and goal.best.cost <= goal.limit:
-        return {} if goal.best.event is None else {"plan_event": goal.best.event}
-    if goal.limit_event is None or goal.limit_goal is None:
+def _enough(event: Event) -> dict[str, float]:
+    """Why a way is cut whose bound lies below what a plan may cost."""
+    lower, limit = event["lower"], event["limit"]
+    if not lower < limit * (1 - 1e-9) < float("inf") or event["mechanism"] == "limit":
+        return {}
+    return {"total": event["spent"]} if event["spent"] >= limit else {"near": limit - lower}
+
+
+def _limit_source(limit: float, goal: GoalState) -> dict[str, float]:
+    """What set the most that a plan for a goal may cost: its best plan, or the limit passed down, whichever has that figure."""
+    if goal.best is not None and goal.best.event is not None and goal.best.cost == limit:
+        return {"plan_event": goal.best.event}
+    if goal.limit_event is None or goal.limit_goal is None or goal.limit != limit:
         return {}
     return {"limit_event": goal.limit_event, "limit_goal": goal.limit_goal}
 
@@ -159,7 +182,7 @@ class _Filler:
     def __init__(self, event: Event, kind: Kind, names: Names, state: MemoState | None) -> None:
         self._kind, self._names, self._state = kind, names, state
         self._types = {field.name: field.type for field in (*kind.fields.values(), *vocabulary().facts.values())}
-        self._values = {**event, **(facts(event, state) if state is not None else {})}
+        self._values = {**event, **facts(event, state or MemoState())}
         self._show: dict[str, Callable[[Any], str]] = {
             "count": lambda value: f"{value:,}", "number": figure, "event": lambda value: f"{value:,}", "limit": _limit,
             "group": names.group, "goal": names.goal, "mexpr": names.mexpr, "task": names.task, "traits": names.traits,
@@ -185,7 +208,7 @@ class _Filler:
 
     def _there(self, name: str) -> bool:
         value = self._values.get(name)
-        return value is not None and value is not False and value != []
+        return value is not None and value is not False and value not in ([], float("inf"), "inf")
 
     def _text(self, value: Any) -> str:
         return self._names.text(" ".join(str(value).split()))

@@ -38,12 +38,12 @@ def write_picture(picture: Any, output: str | None, format: str) -> None:
 
     if picture.note:
         click.echo(picture.note, err=True)
-    if format == "json":
-        write_json(picture.json, output, 1)
-    elif picture.svg is not None:
+    if picture.svg is not None:
         if format != "svg":
             raise click.UsageError("an animated memo is an SVG: -o memo.svg")
         write_text(picture.svg, output)
+    elif format == "json":
+        write_json(picture.json, output, 1)
     elif format in ("svg", "dot"):
         write_text(render(picture.dot, format).decode("utf-8"), output)
     else:

@@ -40,6 +40,8 @@ def command(facts: dict[str, Any], inputs: Inputs, script: Path | None, web: boo
     run
     why' | planscope step tpch/q05 -d tpch:0.1
     """
+    if web and script is not None:
+        raise click.UsageError("--web opens a page, which carries out no script: leave -x out")
     if web:
         _open_page(facts, inputs)
         return
@@ -85,7 +87,7 @@ def _open_page(facts: dict[str, Any], inputs: Inputs) -> None:
         session.optimize(sql, trace)
         events = trace.events
     file = Path(tempfile.mkdtemp(prefix="planscope-")) / "trace.html"
-    file.write_bytes(page_of(events, inputs.sql, 0))
+    file.write_bytes(page_of(events, inputs.sql, 0)[0])
     say(f"the page is {file}")
     if not webbrowser.open(file.as_uri()):
         say("no browser could be started here; open it with yours")

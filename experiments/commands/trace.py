@@ -9,6 +9,10 @@ import click
 from experiments.commands.inputs import TO_WATCH, Inputs, query_inputs, say_regions
 from experiments.commands.output import sink
 from experiments.commands.traced import read_trace_file
+<<<<<<< HEAD
+=======
+from memo_viz.text import clean_lines
+>>>>>>> a94f7f13972680f5d97132951f79b19d58b0dcdd
 from optimizer.errors import many
 
 
@@ -41,7 +45,13 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
     if start is not None and not page:
         raise click.UsageError("--from is for pages: -o trace.html")
     if Path(inputs.sql).suffix.lower() == ".jsonl":
-        _page_of_file(inputs, output if page else None, max_events, start or 0)
+        if not page:
+            raise click.UsageError(f"{inputs.sql} is a trace already; -o trace.html makes a page of it")
+        events = read_trace_file(inputs.of_trace(), inputs.quiet)[:max_events]
+        with sink(output) as file:
+            text, count = page_of(events, Path(inputs.sql).stem, start or 0)
+            file.write(text)
+        _say_count(inputs, count, output)
         return
     session, sql = inputs.open(facts, **TO_WATCH)
     from memo_viz.text import clean_json
@@ -50,17 +60,18 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
     trace = Trace(max_events=max_events)
     with sink(output) as file:
         query = session.optimize(sql, trace)
+        count = len(trace.events)
         if page:
-            file.write(page_of(trace.events, inputs.sql, start or 0))
+            text, count = page_of(trace.events, inputs.sql, start or 0)
+            file.write(text)
         else:
             for line in json_lines(trace):
                 file.write((clean_json(line) + "\n").encode("utf-8", "replace"))
-    if output not in (None, "-") and not inputs.quiet:
-        more = f", {trace.dropped:,} left out" if trace.dropped else ""
-        click.echo(f"{many(len(trace.events), 'event')} in {output}{more}", err=True)
+    _say_count(inputs, count, output, f", {trace.dropped:,} left out" if trace.dropped else "")
     say_regions(query.search.regions, inputs.quiet)
 
 
+<<<<<<< HEAD
 def _page_of_file(inputs: Inputs, output: str | None, max_events: int | None, start: int) -> None:
     """The page for a written trace."""
     from memo_viz.text import clean_lines
@@ -76,6 +87,15 @@ def _page_of_file(inputs: Inputs, output: str | None, max_events: int | None, st
 
 def page_of(events: Sequence[dict[str, Any]], title: str, start: int) -> bytes:
     """The page as UTF-8. `start`: the first event that it shows."""
+=======
+def _say_count(inputs: Inputs, count: int, output: str | None, more: str = "") -> None:
+    if output not in (None, "-") and not inputs.quiet:
+        click.echo(clean_lines(f"{many(count, 'event')} in {output}{more}"), err=True)
+
+
+def page_of(events: Sequence[dict[str, Any]], title: str, start: int) -> tuple[bytes, int]:
+    """The page as UTF-8, and how many events it has. `start`: the first of them."""
+>>>>>>> a94f7f13972680f5d97132951f79b19d58b0dcdd
     from memo_viz.stepper.page import PAGE_EVENTS, stepper_page
 
     if start >= len(events):
@@ -84,4 +104,5 @@ def page_of(events: Sequence[dict[str, Any]], title: str, start: int) -> bytes:
         click.echo(
             f"a page has {PAGE_EVENTS:,} events at most, this one those from {start:,} on; --from N begins elsewhere", err=True
         )
-    return stepper_page(events, title=title, start=start).encode("utf-8", "replace")
+    page = stepper_page(events, title=title, start=start).encode("utf-8", "replace")
+    return page, min(len(events) - start, PAGE_EVENTS)

@@ -48,6 +48,8 @@ def command(
         raise click.UsageError("there are pictures of plan diagrams: add --sweep '{a}'")
     changed = dict(_rows(text) for text in rows)
     factors = dict(_factor(text) for text in cost)
+    if len(changed) < len(rows) or len(factors) < len(cost):
+        raise click.UsageError("--rows or --cost names one thing twice")
     axes = [_range(text) for text in sweep]
     if len({names for names, *_ in axes}) < len(axes):
         raise click.UsageError("the two axes of a plan diagram are the rows of two sets: --sweep names one twice")

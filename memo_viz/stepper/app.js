@@ -58,6 +58,7 @@ export class App {
 
     this.themeButton = button("Theme (t)", () => this.nextTheme(), { class: "plain" }, "theme");
     this.where = h("output", { class: "where", "aria-live": "off" });
+    this.spoken = h("output", { class: "spoken", "aria-live": "polite" });
     this.setTheme(stored("planscope-theme") ?? "auto");
     this.memo = new MemoView(this, data.layout);
     this.rewriting = new RewritingView(this);
@@ -101,6 +102,7 @@ export class App {
           step("Back over (Shift ←)", "«", () => this.seek(steps.over(this.history, this.position, -1))),
           step("Previous event (←)", "‹", () => this.seek(this.position - 1)),
           this.where,
+          this.spoken,
           step("Next event (→)", "›", () => this.seek(this.position + 1)),
           step("Over, past all that this task leads to (Shift →)", "»", () =>
             this.seek(steps.over(this.history, this.position, 1)),
@@ -247,7 +249,7 @@ export class App {
 
   /** @param {string} text a word on what did not happen, in place of the position */
   say(text) {
-    put(this.where, text);
+    for (const element of [this.where, this.spoken]) put(element, text);
   }
 
   // -- drawing ---------------------------------------------------------------------------------------------------------------
@@ -256,6 +258,7 @@ export class App {
     const { event } = this;
     const last = this.history.events[this.history.events.length - 1];
     put(this.where, h("b", {}, event ? count(event.seq) : "–"), ` of ${count(last?.seq ?? 0)}`);
+    put(this.spoken);
     VIEWS.forEach(([view], i) => this.tabs?.[i].setAttribute("aria-selected", String(view === this.view)));
     for (const element of [this.memo.element, this.memo.buttons, this.memo.status]) element.hidden = this.view !== "memo";
     this.rewriting.element.hidden = this.view !== "tree";
@@ -266,7 +269,7 @@ export class App {
     this.eventPanel.render();
     this.group.render();
     this.timeline.render();
-    if (this.view === "memo") this.memo.render();
+    this.memo.render();
     if (this.view === "tree") this.rewriting.render();
     if (this.view === "plan") this.plan.render();
     this.writeFragment();
@@ -325,6 +328,7 @@ export class App {
     const wanted = new URLSearchParams(location.hash.slice(1));
     const last = this.history.events.at(-1)?.seq ?? 0;
     const at = wanted.has("e") ? this.history.at(Math.min(Number(wanted.get("e")), last)) : -1;
+    this.selected = this.wanted = null; // what the link does not say is as the event has it
     this.seek(at >= 0 ? at + 1 : this.position || this.least());
     const group = wanted.get("g");
     if (group && this.groupIds.has(Number(group))) this.select(Number(group), true);
@@ -338,6 +342,8 @@ export class App {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || this.help.isOpen) return;
     if (this.memo.key(event.key)) return event.preventDefault();
+    const scrolls = document.activeElement?.matches("aside, .sentence, .plan-view");
+    if (scrolls && (event.key === "ArrowDown" || event.key === "ArrowUp")) return;
     const { history, position } = this;
     const over = event.shiftKey;
     const ahead = (/** @type {1 | -1} */ direction) =>

@@ -4,7 +4,7 @@ import { h, put, s } from "./dom.js";
 import { count, figure } from "./figures.js";
 import { canonical } from "./model.js";
 import { beforeAfter } from "./trees.js";
-import { cutSum, sentence, source } from "./words.js";
+import { cutSum, enough, sentence, source } from "./words.js";
 
 /**
  * @typedef {import("./app.js").App} App
@@ -14,6 +14,7 @@ import { cutSum, sentence, source } from "./words.js";
  */
 
 const RESULTS = 6; // of one firing that are shown
+const PARTS = 4; // colours of the parts of a bar
 
 const CALLED = /** @type {Record<string, string>} */ ({
   header: "begin",
@@ -35,7 +36,7 @@ const CALLED = /** @type {Record<string, string>} */ ({
   place: "set gets a group",
   goal_open: "goal opens",
   goal_close: "goal closes",
-  limit: "limit falls",
+  limit: "limit",
   cost: "cost",
   best: "new best",
   enforce: "enforcer",
@@ -154,6 +155,7 @@ export class EventPanel {
     const { app } = this;
     const { state } = app;
     const { own, now } = cutSum(event, state);
+    const { near, total } = enough(event);
     const parts = event.sources.map((/** @type {number} */ id) => {
       const found = source(event, id, state);
       const part = found && "traits" in found ? { text: app.names.goal(id), goal: id } : { text: app.names.group(id), group: id };
@@ -173,23 +175,24 @@ export class EventPanel {
           parts.map((/** @type {any} */ each, /** @type {number} */ i) =>
             this.sumRow(i + 1, app.link(each.part), each.least, each.event, "at least"),
           ),
-          now !== undefined && h("tr", { class: "total" }, h("th", { scope: "row" }, "by now in all"), h("td", {}, figure(now))),
-          h(
-            "tr",
-            { class: "total" },
-            h("th", { scope: "row" }, now === undefined ? "a plan costs at least" : "known when it was cut"),
-            h("td", {}, figure(event.lower)),
-          ),
+          now !== undefined && this.totalRow("by now in all", now),
+          this.totalRow(now === undefined ? "a plan costs at least" : "known when it was cut", event.lower),
+          total !== undefined && this.totalRow("with the plans its inputs have", total),
           h("tr", { class: "limit" }, h("th", { scope: "row" }, "a plan may cost"), h("td", {}, figure(event.limit))),
           h(
             "tr",
             { class: "over" },
-            h("th", { scope: "row" }, "too dear by"),
-            h("td", {}, figure(Math.max(0, event.lower - event.limit))),
+            h("th", { scope: "row" }, near === undefined ? "too dear by" : "less by, near enough"),
+            h("td", {}, figure(near ?? Math.max(0, (total ?? event.lower) - event.limit))),
           ),
         ),
       ),
     );
+  }
+
+  /** @param {string} name @param {number} value */
+  totalRow(name, value) {
+    return h("tr", { class: "total" }, h("th", { scope: "row" }, name), h("td", {}, figure(value)));
   }
 
   /** @param {number} i which part of the bar @param {import("./dom.js").Child} name @param {number} value
@@ -201,7 +204,7 @@ export class EventPanel {
       h(
         "th",
         { scope: "row" },
-        h("span", { class: `key part-${i}`, "aria-hidden": "true" }),
+        h("span", { class: `key part-${i % PARTS}`, "aria-hidden": "true" }),
         name,
         how && h("span", { class: "quiet" }, ` ${how}`),
         event !== null && h("span", { class: "number" }, "event ", this.app.eventLink(event)),
@@ -217,7 +220,7 @@ export class EventPanel {
     let x = 0;
     const pieces = values.map((value, i) => {
       const piece = s("rect", {
-        class: `part-${i}`,
+        class: `part-${i % PARTS}`,
         x: `${(100 * x) / end}%`,
         y: 8,
         width: `${(100 * value) / end}%`,
@@ -264,7 +267,7 @@ export class EventPanel {
               each.best?.event ?? null,
             ),
           ),
-          h("tr", { class: "total" }, h("th", { scope: "row" }, "the plan costs"), h("td", {}, figure(event.cost))),
+          this.totalRow("the plan costs", event.cost),
           h(
             "tr",
             { class: "limit" },

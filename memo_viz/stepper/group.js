@@ -3,7 +3,7 @@
 import { h, put } from "./dom.js";
 import { count, figure, many } from "./figures.js";
 import { canonical, planGoals } from "./model.js";
-import { STATUS, sign } from "./signs.js";
+import { sign, statusOf, statusWord } from "./signs.js";
 
 /**
  * @typedef {import("./app.js").App} App
@@ -76,7 +76,7 @@ export class GroupPanel {
       return ["Merged: it turned out to be ", app.link({ text: app.names.group(into), group: into }), "."];
     }
     if (group.id < 0) parts.push(" The search knows it as a goal; there are no expressions of the memo for it.");
-    else parts.push(group.explored ? " Explored: no rule has more for it." : " Not explored yet.");
+    else parts.push(group.explored ? " Explored." : " Not explored yet.");
     return parts;
   }
 
@@ -109,7 +109,7 @@ export class GroupPanel {
         cuts ? `, and cut${uses.length === 1 ? "" : cuts === uses.length ? " each time" : ` ${times(cuts)}`}` : "",
         ".",
       );
-      if (dearest && dearest.status === "new")
+      if (dearest && statusOf(dearest) === "new")
         words.push(" A plan for it was never searched, as its bound alone was enough to decide.");
     }
     const shown = [...uses].reverse().slice(0, USES);
@@ -244,6 +244,7 @@ export class GroupPanel {
         other.relations && other.relations.length === mine.length + 1 && mine.every((id) => other.relations?.includes(id)),
     );
     if (!sets.length) return null;
+    sets.sort((a, b) => (a.event ?? 0) - (b.event ?? 0)); // steps back change the order of the table
     return h(
       "details",
       { class: "larger" },
@@ -259,7 +260,7 @@ export class GroupPanel {
           return h(
             "li",
             {},
-            goal && sign(goal.status),
+            goal && sign(statusOf(goal)),
             " ",
             app.link({ text: app.names.group(set.id), group: set.id }),
             ` ${cost}`,
@@ -291,10 +292,10 @@ export class GroupPanel {
       h(
         "p",
         { class: "goal-name" },
-        sign(goal.status),
+        sign(statusOf(goal)),
         " ",
         h("b", {}, app.names.traits(goal.traits)),
-        ` · ${STATUS[goal.status]?.word ?? goal.status}`,
+        ` · ${statusWord(goal)}`,
       ),
       h(
         "dl",

@@ -1,6 +1,7 @@
 // What a walk through all events once tells of each: which group it is about, what the root had, where else a group was weighed.
 
 import { canonical, setId } from "./model.js";
+import { taskParts } from "./words.js";
 
 /**
  * @typedef {import("./model.js").Model} Model
@@ -8,7 +9,7 @@ import { canonical, setId } from "./model.js";
  * @typedef {import("./model.js").TraceEvent} TraceEvent
  * @typedef {{group: number | null, goal: number | null, mexpr: number | null, inputs: number[]}} Focus what an event is about;
  *   `inputs`: the groups it reads from
- * @typedef {{parent: number | null, name: string, text: string, depth: number}} TaskSpan
+ * @typedef {{name: string, text: string, depth: number}} TaskSpan
  */
 
 export class History {
@@ -32,7 +33,7 @@ export class History {
     this.madeGroup = new Map();
     this.madeMExpr = new Map();
     const { stack, running } = model.state; // tasks from before a window
-    for (const { id, parent, name, text } of running ? [running, ...stack] : stack) this.addTask(id, parent, name, text);
+    for (const task of running ? [running, ...stack] : stack) this.addTask(task);
     for (let i = 0; i < n; i++) this.note(model.seek(i + 1), model.events[i], i);
     model.seek(0);
   }
@@ -54,7 +55,7 @@ export class History {
       this.lower[i] = root.lower;
       if (root.best) this.best[i] = root.best.cost;
     }
-    this.noteTask(event);
+    if (event.kind === "task_push") this.addTask(/** @type {any} */ (event));
     if (event.kind === "group") this.madeGroup.set(event.id, i);
     if (event.kind === "goal" && event.group < 0 && focus.group !== null) this.madeGroup.set(focus.group, i);
     if (event.kind === "mexpr" && !event.duplicate) this.madeMExpr.set(event.id, i);
@@ -78,15 +79,10 @@ export class History {
     }
   }
 
-  /** @param {TraceEvent} event */
-  noteTask(event) {
-    if (event.kind === "task_push") this.addTask(event.id, event.parent, event.name, event.text);
-  }
-
-  /** @param {number} id @param {number | null} parent @param {string} name @param {string} text */
-  addTask(id, parent, name, text) {
+  /** @param {import("./model.js").Task} task */
+  addTask({ id, parent, name, text }) {
     const above = parent === null ? undefined : this.tasks.get(parent);
-    this.tasks.set(id, { parent, name, text, depth: above ? above.depth + 1 : 0 });
+    this.tasks.set(id, { name, text, depth: above ? above.depth + 1 : 0 });
   }
 }
 
@@ -153,8 +149,9 @@ function focusOf(state, event, tasks) {
 /** What the text of a task speaks of.
  * @param {string} text */
 function subject(text) {
+  const { what } = taskParts(text);
   const number = (/** @type {RegExp} */ pattern) => {
-    const found = pattern.exec(text);
+    const found = pattern.exec(what);
     return found ? Number(found[1]) : null;
   };
   return { group: number(/\bgroup (\d+)/), goal: number(/\bgoal (\d+)/), mexpr: number(/\bexpression (\d+)/) };

@@ -4,7 +4,7 @@
 import { button, h, put, s, shorten } from "./dom.js";
 import { count, figure, many, rounded } from "./figures.js";
 import { canonical, planGoals } from "./model.js";
-import { STATUS, mainGoal, signShape } from "./signs.js";
+import { mainGoal, signShape, statusOf, statusWord } from "./signs.js";
 
 /**
  * @typedef {import("./app.js").App} App
@@ -100,6 +100,7 @@ export class MemoView {
   render() {
     const { app } = this;
     const { state, focus } = app;
+    if (app.view !== "memo") return; // drawn when it is shown
     if (!this.fitted) this.fit(this.app.theme === "projector" ? 1.4 * READABLE : READABLE);
     const plan = planGoals(state, state.root);
     const chosen = new Map(
@@ -173,7 +174,7 @@ export class MemoView {
         cost,
       };
     });
-    const signs = goals.slice(0, 3).map((goal) => goal.status);
+    const signs = goals.slice(0, 3).map(statusOf);
     const said = this.describe(id, group, goals);
     const drawn = JSON.stringify([figures, rows, hidden, signs, group?.id, said, this.isFolded(id)]);
     if (drawn === card.drawn) return;
@@ -222,8 +223,7 @@ export class MemoView {
     if (!group) return `${name}: not in the memo yet`;
     const said = goals.map(
       (goal) =>
-        `${this.app.names.traits(goal.traits)}: ${STATUS[goal.status]?.word ?? goal.status}` +
-        (goal.best ? `, best plan ${figure(goal.best.cost)}` : ""),
+        `${this.app.names.traits(goal.traits)}: ${statusWord(goal)}` + (goal.best ? `, best plan ${figure(goal.best.cost)}` : ""),
     );
     const rows = many(figure(group.rows), "row");
     return [`${name} · about ${rows} · no plan costs less than ${figure(group.lower)}`, ...said].join("\n");
@@ -388,7 +388,7 @@ export class MemoView {
   /** The whole memo; at first no farther than its names can be read, from its top where that is too near for all of it.
    * @param {number} [least] */
   fit(least = SMALLEST) {
-    this.fitted = true;
+    this.fitted = this.app.view === "memo"; // else it has no size yet
     const { left, right, top, bottom } = this.bounds;
     const { width, height } = this.size();
     this.scale = Math.min(1.25, Math.max(least, Math.min((width - 40) / (right - left), (height - 32) / (bottom - top))));

@@ -245,17 +245,20 @@ const CHANGES = {
   limit(state, event, log) {
     if (event.source === event.goal) return;
     const goal = goalAt(state, event.goal);
+    log.set(goal, "limit", event.new);
     log.set(goal, "limit_event", event.seq);
     log.set(goal, "limit_goal", event.source);
   },
   goal_open(state, event, log) {
     const goal = goalAt(state, event.goal);
+    if (goal.limit !== event.limit) {
+      // not the one that was passed down last
+      log.set(goal, "limit_event", null);
+      log.set(goal, "limit_goal", null);
+    }
     log.set(goal, "status", "open");
     log.set(goal, "limit", event.limit);
     log.set(goal, "opened", event.attempt);
-    if (event.limit < Infinity) return;
-    log.set(goal, "limit_event", null);
-    log.set(goal, "limit_goal", null);
   },
   goal_close(state, event, log) {
     const goal = goalAt(state, event.goal);
@@ -266,7 +269,11 @@ const CHANGES = {
     for (const id of [...state.goals.keys()]) anew(state, id, log);
     for (const group of state.groups.values()) {
       log.set(group, "goals", []);
-      log.set(group, "physical", group.physical.filter((id) => id >= 0));
+      log.set(
+        group,
+        "physical",
+        group.physical.filter((id) => id >= 0),
+      );
     }
     // splits that were the best ways of goals
     for (const id of [...state.mexprs.keys()]) if (id < 0) log.drop(state.mexprs, id);

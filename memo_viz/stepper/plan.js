@@ -7,7 +7,7 @@ import { branches, guide } from "./trees.js";
 /**
  * @typedef {import("./app.js").App} App
  * @typedef {{op: string, detail: string, rows: number, local: number, cost: number, delivered: string, last: boolean[],
- *   group: number | null, rule: string | null}} Row
+ *   group: number | null}} Row
  * @typedef {{rows: number, ms: number}} Actual
  */
 
@@ -129,14 +129,12 @@ export class PlanView {
       const best = goal?.best;
       if (!goal || !best) return [];
       const { op, detail, delivered, cost, local_cost: local } = best;
-      const rule = state.mexprs.get(best.mexpr ?? NaN)?.rule ?? null;
       result.push({
         op,
         detail,
         delivered,
         cost,
         local,
-        rule,
         rows: state.groups.get(goal.group)?.rows ?? 0,
         group: goal.group,
         last,

@@ -60,7 +60,7 @@ export class SearchBox {
       return {
         title: name,
         kind: id >= 0 ? `group G${id}` : "set of relations",
-        text: name.toLowerCase() + (id >= 0 ? ` g${id}` : ""),
+        text: this.whole(id) + (id >= 0 ? ` g${id}` : ""),
         go: () => app.select(id, true),
       };
     });
@@ -129,10 +129,17 @@ export class SearchBox {
     this.mark();
   }
 
+  /** The name of a group as it is compared with words: however long, in lower case.
+   * @param {number} id */
+  whole(id) {
+    const { names } = this.app;
+    return (names.data.whole[id] ?? names.group(id)).toLowerCase();
+  }
+
   /** Whether words name relations, two or more, whose set no goal asked for.
    * @param {string[]} words */
   isUnasked(words) {
-    const names = [...this.app.groupIds].map((id) => this.app.names.group(id).toLowerCase());
+    const names = [...this.app.groupIds].map((id) => this.whole(id));
     const set = [...words].sort().join();
     const isSet = (/** @type {string} */ name) => name.startsWith("{") && name.slice(1, -1).split(", ").sort().join() === set;
     return new Set(words).size > 1 && words.every((word) => names.includes(word)) && !names.some(isSet);

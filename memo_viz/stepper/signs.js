@@ -4,9 +4,14 @@ import { s } from "./dom.js";
 
 /** @typedef {import("./model.js").Goal} Goal */
 
-/** A word, an explanation and a picture (paths in a square of 12) for each status of a goal. */
+/** A word, an explanation and a picture (paths in a square of 12) for what `statusOf` says of a goal. */
 export const STATUS = /** @type {Record<string, {word: string, meaning: string, path: string, filled?: string}>} */ ({
   new: { word: "not searched", meaning: "nobody has asked for a plan yet", path: "M6 2a4 4 0 1 0 0 8a4 4 0 1 0 0-8z" },
+  planned: {
+    word: "not searched, has a plan",
+    meaning: "nobody has asked for its best plan; this one came with a first plan of the region, or with the table of all sets",
+    path: "M6 2a4 4 0 1 0 0 8a4 4 0 1 0 0-8z M4 6l1.5 1.5L8 4.5",
+  },
   open: {
     word: "being searched",
     meaning: "the search for its best plan is under way",
@@ -31,6 +36,14 @@ export const STATUS = /** @type {Record<string, {word: string, meaning: string, 
   },
   abandoned: { word: "abandoned", meaning: "the budget was spent before it was settled", path: "M2 6h8" },
 });
+
+/** The status of a goal; of one that is new, also whether it has a plan.
+ * @param {Goal} goal */
+export const statusOf = (goal) => (goal.status === "new" && goal.best ? "planned" : goal.status);
+
+/** What a status is called.
+ * @param {Goal} goal */
+export const statusWord = (goal) => STATUS[statusOf(goal)]?.word ?? goal.status;
 
 /** The sign of a status as an SVG group at the origin.
  * @param {string} status */

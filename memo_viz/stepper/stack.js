@@ -2,6 +2,7 @@
 
 import { h, put } from "./dom.js";
 import { figure } from "./figures.js";
+import { taskParts } from "./words.js";
 
 const SHOWN = 150;
 
@@ -62,10 +63,10 @@ export class StackPanel {
    * @param {string} text */
   words(text) {
     const { app } = this;
-    const goal = /\bgoal (\d+)/.exec(text);
-    const limit = goal && app.state.goals.get(Number(goal[1]))?.limit;
+    const { what, limit, end } = taskParts(text);
+    const goal = /\bgoal (\d+)/.exec(what);
+    const most = app.state.goals.get(Number(goal?.[1]))?.limit ?? Infinity;
     const said = app.names.task(text).map((part) => app.link(part));
-    const more = limit !== null && limit !== undefined && Number.isFinite(limit) && !text.includes("limit");
-    return more ? [...said, `, limit ${figure(limit)}`] : said;
+    return most < Infinity && !limit && !end ? [...said, `, limit ${figure(most)}`] : said;
   }
 }

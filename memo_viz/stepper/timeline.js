@@ -97,12 +97,17 @@ export class Timeline {
 
   /** The parts of the search, by their names. */
   axis() {
-    const { events } = this.app.history;
-    const first = (/** @type {(kind: string) => boolean} */ is) => events.findIndex((event) => is(event.kind));
-    const ends = [0, first((kind) => kind === "group"), first((kind) => kind === "root"), events.length];
+    const { history, data } = this.app;
+    const { events } = history;
+    const first = (/** @type {string} */ kind, /** @type {boolean} */ before) => {
+      const found = before ? 0 : events.findIndex((event) => event.kind === kind);
+      return found < 0 ? events.length : found;
+    };
+    const { groups, root } = data.base ?? { groups: [], root: null };
+    const ends = [0, first("group", groups.length > 0), first("root", root !== null), events.length];
     const parts = ["rewriting", "exploring", "choosing plans"].map((name, i) => ({ name, from: ends[i], to: ends[i + 1] }));
     return parts
-      .filter(({ from, to }) => from >= 0 && to > from)
+      .filter(({ from, to }) => to > from)
       .map(({ name, from, to }) => {
         const [x1, x2] = [Math.max(0, this.x(from)), Math.min(this.width, this.x(to))];
         if (x2 - x1 < 8) return null;
@@ -124,7 +129,11 @@ export class Timeline {
       .flatMap((values) => [...values.slice(this.from, this.to)])
       .filter((value) => value > 0);
     if (!known.length)
-      return s("text", { class: "nothing", x: 8, y: AXIS + CHART / 2 }, "no plan of the query is known here yet, and no bound above 0");
+      return s(
+        "text",
+        { class: "nothing", x: 8, y: AXIS + CHART / 2 },
+        "no plan of the query is known here yet, and no bound above 0",
+      );
     let [low, high] = [Math.min(...extremes(known)), Math.max(...extremes(known))];
     const log = high / low > 20;
     const at = (/** @type {number} */ value) => (log ? Math.log(value) : value);
@@ -161,6 +170,7 @@ export class Timeline {
       const event = history.events[i];
       if (event.goal === goal.id && event.kind === "best") cost = event.cost;
       else if (event.goal === goal.id && "lower" in event && event.kind !== "prune") bound = event.lower;
+      else if (event.kind === "recost" && event.goals.includes(goal.id)) cost = NaN;
       [best[i], lower[i]] = [cost, bound];
     }
     return [best, lower];

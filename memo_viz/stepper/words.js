@@ -17,10 +17,21 @@ import { count, figure } from "./figures.js";
 /** A text in quotes, or a word with the number of its column. */
 const COLUMN = /'(?:[^']|'')*'|([^\s#(),[\]']+)(?:#(\d+))?/g;
 
+/** A task's text: what it does, traits, a limit, the absence of one. In traits stand names of a user's, so they are found by what is
+ * around them; nothing behind them has a bracket that closes. */
+const TASK = /^(.*?)(?: for (?:any|((?:order|group)\(.*\))))?(?:, limit (\d+(?:\.\d+)?(?:e[+-]\d+)?))?((?:, no limit)?)$/s;
+
+/** The parts of a task's text. @param {string} text */
+export function taskParts(text) {
+  const [, what, traits, limit, end] = /** @type {RegExpExecArray} */ (TASK.exec(text));
+  return { what, traits, limit, end };
+}
+
 /** What the numbers in events stand for: names of groups, traits of goals and operators of expressions at the end. */
 export class Names {
-  /** @param {{groups: Record<string, string>, goals: Record<string, [number, string]>, mexprs: Record<string, string>,
-   *   several: string[]}} data `several`: columns whose name alone is not enough
+  /** @param {{groups: Record<string, string>, whole: Record<string, string>, goals: Record<string, [number, string]>,
+   *   mexprs: Record<string, string>, several: string[]}} data `whole`: names of sets that are shortened elsewhere; `several`:
+   *   columns whose name alone is not enough
    *  @param {Map<number, string>} tasks */
   constructor(data, tasks) {
     this.data = data;
@@ -50,17 +61,16 @@ export class Names {
   /** What a task does, with names for the numbers in it.
    * @param {string} text @returns {Part[]} */
   task(text) {
-    const said = text
-      .replace(/, limit (\S+)$/, (_, limit) => `, limit ${figure(limit)}`)
-      .replaceAll(" for any", "")
-      .replace(/ for ((?:order|group)\([^)]*\))/g, (_, traits) => " " + this.traits(traits));
-    return said.split(/\b((?:group|goal|expression) \d+)/).map((piece, i) => {
+    const { what, traits, limit, end } = taskParts(text);
+    const rest = (traits ? ` ${this.traits(traits)}` : "") + (limit ? `, limit ${figure(limit)}` : "") + end;
+    const parts = what.split(/\b((?:group|goal|expression) \d+)/).map((piece, i) => {
       if (i % 2 === 0) return { text: this.line(piece) };
       const [what, number] = piece.split(" ");
       const id = Number(number);
       if (what === "group") return { text: this.group(id), group: id };
       return what === "goal" ? { text: this.goal(id), goal: id } : { text: this.mexpr(id), mexpr: id };
     });
+    return rest ? [...parts, { text: rest }] : parts;
   }
 
   /** @param {string} text */
@@ -118,7 +128,7 @@ class Filler {
   /** @param {string} name */
   there(name) {
     const value = this.values[name];
-    return value !== null && value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
+    return ![null, undefined, false, Infinity].includes(value) && !(Array.isArray(value) && value.length === 0);
   }
 
   /** @param {string} type @param {any} value @returns {Part[]} */
@@ -206,8 +216,24 @@ const by = (event) => (event === null ? [] : [{ text: " (event " }, eventPart(ev
 /** Where the numbers of an event came from; see `facts` in the vocabulary.
  * @param {TraceEvent} event @param {State} state @returns {Record<string, number>} */
 function facts(event, state) {
+  if (event.kind === "best") return difference(event.old, event.cost);
+  if (event.kind === "limit") return difference(event.old, event.new);
   const goal = event.kind === "prune" ? state.goals.get(event.goal) : undefined;
-  return goal ? { ...cutSum(event, state), ...limitSource(goal) } : {};
+  return goal ? { ...cutSum(event, state), ...enough(event), ...limitSource(event.limit, goal) } : {};
+}
+
+/** By how much a figure rises, or falls where that cannot be seen.
+ * @param {number} old @param {number} now @returns {Record<string, number>} */
+function difference(old, now) {
+  if (now > old) return { more: now - old };
+  return now < old && figure(now) === figure(old) ? { less: old - now } : {};
+}
+
+/** Why a way is cut whose bound lies below what a plan may cost.
+ * @param {TraceEvent} event @returns {Record<string, number>} */
+export function enough({ lower, limit, spent, mechanism }) {
+  if (!(lower < limit * (1 - 1e-9)) || limit === Infinity || mechanism === "limit") return {};
+  return spent >= limit ? { total: spent } : { near: limit - lower };
 }
 
 /** What a way that is cut costs itself, and with its inputs by now, where they were proved to cost more since.
@@ -227,11 +253,11 @@ export function source(event, id, state) {
   return state.mexprs.get(event.mexpr ?? NaN)?.logical ? state.groups.get(id) : state.goals.get(id);
 }
 
-/** What set the most that a plan for a goal may cost.
- * @param {import("./model.js").Goal} goal @returns {Record<string, number>} */
-function limitSource(goal) {
-  if (goal.best && goal.best.cost <= goal.limit) return goal.best.event === null ? {} : { plan_event: goal.best.event };
-  if (goal.limit_event === null || goal.limit_goal === null) return {};
+/** What set the most that a plan for a goal may cost: its best plan, or the limit passed down, whichever has that figure.
+ * @param {number} limit @param {import("./model.js").Goal} goal @returns {Record<string, number>} */
+function limitSource(limit, goal) {
+  if (goal.best?.cost === limit && goal.best.event !== null) return { plan_event: goal.best.event };
+  if (goal.limit_event === null || goal.limit_goal === null || goal.limit !== limit) return {};
   return { limit_event: goal.limit_event, limit_goal: goal.limit_goal };
 }
 

@@ -7,21 +7,23 @@ make it run, so a breakpoint stops the search itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Set
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from memo_viz.names import canonical_group, members
+from memo_viz.names import canonical_group, groups_called, members
 from memo_viz.terminal.views import Views
 from memo_viz.text import clean
 from memo_viz.words import Names, references, sentence
 from optimizer.errors import PlanscopeError, did_you_mean, many
 from optimizer.trace.conditions import FUNCTIONS, NAMES
 from optimizer.trace.replay import Replay
+from optimizer.trace.state import MemoState
 from optimizer.trace.vocabulary import vocabulary
-from optimizer.trace.walk import KINDS, Stop, Walk
+from optimizer.trace.walk import KINDS, Stop, Walk, groups_of
 
 _MANY = 20  # events of an expression that `why` tells
+_NAMED_GROUP = re.compile(r"group\s+(?!G?-?\d+$|[-=!<>+*/]|(?:in|is|not|and|or)\s)(.+)")  # and no condition on the field `group`
 
 
 class Search(Protocol):
@@ -35,6 +37,16 @@ class Search(Protocol):
     @property
     def ended(self) -> bool:
         """Whether there are no more events to come."""
+        ...
+
+    @property
+    def relations(self) -> Set[str]:
+        """The relations of the query, in lower case."""
+        ...
+
+    @property
+    def unasked(self) -> list[str]:
+        """The sets of relations whose rows were given and that the search has not asked for."""
         ...
 
     def set(self, pair: str) -> None:
@@ -71,7 +83,7 @@ class Stepper:
 
     def _begin(self, replay: Replay) -> None:
         self.replay, self.walk = replay, Walk(replay)
-        self._breakpoints = {number: self.walk.stop(stop.text) for number, stop in self._breakpoints.items()}
+        self._breakpoints = {number: self._stop_at(stop.text) for number, stop in self._breakpoints.items()}
         self._tasks: dict[int, str] = {}
         self._told = 0
         self._final = Names(replay.final(), self._task_texts()) if self.search is None else None
@@ -110,7 +122,7 @@ class Stepper:
 
     def _step(self, rest: str) -> str:
         target = self.replay.position + _count(rest, "step")
-        if not self._breakpoints:
+        if not self._breakpoints or target <= self.replay.position:
             self.replay.seek(target)
             return self.where()
         return self._forward(Stop(f"step {rest}", lambda event, state: event["seq"] + 1 >= target)) or self.where()
@@ -137,9 +149,25 @@ class Stepper:
             case ["rule", rule] if self._rules and rule not in {*self._rules, *(e.get("rule") for e in self.replay.events)}:
                 near = did_you_mean(rule, self._rules, "planscope rules lists them")
                 raise PlanscopeError(f'there is no rule "{clean(rule)}"; {near}')
-            case ["group", *named] if named and not re.fullmatch(r"G?-?\d+", named[0]):
-                text = f"group {self._group_number(' '.join(named))}"
-        return self.walk.stop(text)
+        if (found := _NAMED_GROUP.fullmatch(text)) is not None:
+            here = self.replay.position
+            known = self._called(found[1], self.replay.final() if self.search is None else self.replay.state)
+            self.replay.seek(here)
+            if not known and (self.search is None or not members(found[1].lower()) <= self.search.relations):
+                _known(found[1], "group", "G", ())
+        return self._stop_at(text)
+
+    def _stop_at(self, text: str) -> Stop:
+        """A named group is known by its name at each event: a set of relations has another number once it is a group."""
+        if (found := _NAMED_GROUP.fullmatch(text)) is None:
+            return self.walk.stop(text)
+        return Stop(text, lambda event, state: bool(self._called(found[1], state, groups_of(event, state))), True)
+
+    def _called(self, text: str, state: MemoState, among: Collection[int] | None = None) -> list[int]:
+        """The groups (`among` these, where given) that a text means, by what they are called in this state or at the end."""
+        ids = state.groups.keys() if among is None else among
+        final = {id for id in ids if self._final is not None and members(self._final.group(id)) == members(text)}
+        return sorted(final or groups_called(state, text, ids))
 
     def _run(self, rest: str) -> str:
         return self._forward() or self.where()
@@ -154,7 +182,7 @@ class Stepper:
 
     def _back(self, rest: str) -> str:
         here = self.replay.position
-        if not rest or rest.lstrip("-").isdecimal():
+        if not rest or re.fullmatch(r"-*[\d,]+", rest):
             self.replay.seek(max(1, here - _count(rest, "back")))
             return self.where()
         word, _, where = rest.partition(" ")
@@ -211,8 +239,12 @@ class Stepper:
         if error is not None:
             told = f"The search ended: {error}".split("\n")
             return ["", *(line for text in told for line in self._views().wrapped(clean(text)))]
-        damage = self.replay.damage
-        return ["", *self._views().wrapped(f"The trace is damaged after this event: {clean(damage)}")] if damage else []
+        damage, unasked = self.replay.damage, self.search.unasked if self.search is not None and self.search.ended else []
+        told = [f"The trace is damaged after this event: {damage}"] if damage else []
+        told += [
+            f"The rows given for {relations} changed nothing: no inner join of these was asked for." for relations in unasked
+        ]
+        return ["", *(line for text in told for line in self._views().wrapped(clean(text)))] if told else []
 
     def _stack(self, rest: str) -> str:
         return "\n".join(self._views().stack(self.walk.depths))
@@ -345,10 +377,9 @@ class Stepper:
 
     def _group_number(self, text: str) -> int:
         """G7, 7, or the name of a group."""
-        groups, names = self.replay.state.groups, self._names()
-        named = [id for id in groups if members(names.group(id)) == members(text)]
-        id = named[0] if named else _known(text, "group", "G", groups)
-        return canonical_group(self.replay.state, id)
+        state = self.replay.state
+        named = self._called(text, state)
+        return canonical_group(state, named[0] if named else _known(text, "group", "G", state.groups))
 
 
 def _count(text: str, verb: str, default: int = 1) -> int:

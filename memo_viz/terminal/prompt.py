@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -12,11 +13,11 @@ Say = Callable[[str], None]
 
 
 def follow(stepper: Stepper, lines: Iterable[str], say: Say) -> None:
-    """Carry out the commands of a script, each shown before what it gives; # begins a comment. Raises PlanscopeError with the
-    number of the line at the first wrong one."""
+    """Carry out the commands of a script, each shown before what it gives; # at the start or behind a blank begins a comment.
+    Raises PlanscopeError with the number of the line at the first wrong one."""
     say(stepper.where())
     for number, line in enumerate(lines, 1):
-        command = line.partition("#")[0].strip()
+        command = re.split(r"(?:^|\s)#", line)[0].strip()
         if command and not stepper.done:
             say(f"\n» {command}")
             try:

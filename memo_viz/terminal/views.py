@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
+from textwrap import wrap
 from typing import Any
 
 from memo_viz.names import canonical_group
@@ -39,13 +40,7 @@ class Views:
 
     def wrapped(self, text: str, indent: str = "  ") -> list[str]:
         """Text in lines, broken at blanks."""
-        lines, rest, room = [], text, max(20, self.width - len(indent))
-        while len(rest) > room:
-            cut = rest.rfind(" ", 1, room + 1)
-            cut = room if cut < 0 else cut
-            lines.append(rest[:cut])
-            rest = rest[cut:].lstrip()
-        return [indent + line for line in [*lines, rest]]
+        return [indent + line for line in wrap(text, max(20, self.width - len(indent)), break_on_hyphens=False) or [""]]
 
     def change(self, before: FlatTree, after: FlatTree) -> list[str]:
         """Two trees: the lines of the first that are gone (-), those that are new (+), and a few of the others."""

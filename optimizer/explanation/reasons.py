@@ -180,9 +180,11 @@ class Judge:
 
     def _pruned(self, step: Step, skip: Skip) -> Reason:
         facts = "; ".join(self._fact(fact.of, fact.id, fact.lower, fact.why) for fact in skip.facts)
+        below = max(skip.lower, skip.spent) < skip.limit.value * (1.0 - 1e-9) < float("inf") and skip.mechanism != "limit"
+        near = ": near enough, by the gap allowed" if below else ""
         text = (
             f"{self._what(step)} was pruned ({skip.mechanism}): a plan through it costs at least {number(skip.lower)}, and "
-            f"{self._limit(skip.limit, step.goal)}" + (f"\n{facts}" if facts else "")
+            f"{self._limit(skip.limit, step.goal)}{near}" + (f"\n{facts}" if facts else "")
         )
         return Reason(Kind.PRUNED, text, skip.seq, None, skip.lower, skip.limit.value)
 

@@ -186,14 +186,14 @@ class SearchContext:
     def open(self, goal: Goal, limit: float) -> None:
         """A search of a goal begins."""
         goal.opened += 1
+        if self.trace is not None:
+            because = "first" if goal.opened == 1 else "budget" if goal.status is Status.ABANDONED else "limit"
+            self.trace.emit("goal_open", goal=goal.id, limit=limit, attempt=goal.opened, because=because)
         goal.status, goal.limit = Status.OPEN, limit
         goal.next, goal.asked = 0, None
         self.counters.goals_opened += 1
         if goal.opened > 1:
             self.counters.reopened["limit"] += 1
-        if self.trace is not None:
-            because = "first" if goal.opened == 1 else "limit"
-            self.trace.emit("goal_open", goal=goal.id, limit=limit, attempt=goal.opened, because=because)
 
     def output(self, goal: Goal) -> tuple[ColumnSet, float]:
         """The columns and the estimated rows of a goal's plans."""
@@ -279,8 +279,8 @@ class SearchContext:
             self.trace.emit("goal", goal=goal.id, group=goal.group, traits=traits, lower=goal.lower, **region)
 
     def emit_limit(self, goal: Goal, old: float, new: float, source: Goal) -> None:
-        """What a plan for a goal may cost fell: by a limit that goal `source` passed down, or by a cheaper plan of its own."""
-        if self.trace is not None and new < old:
+        """What a plan for a goal may cost changed: by a limit that goal `source` passes down, or by a cheaper plan of its own."""
+        if self.trace is not None and old != new < INFINITY:
             self.trace.emit("limit", goal=goal.id, old=old, new=new, source=source.id)
 
     def emit_best(self, goal: Goal, old: float) -> None:

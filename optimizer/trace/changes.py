@@ -178,13 +178,13 @@ class Draft:
     def on_limit(self, event: Event) -> None:
         if event["source"] != event["goal"]:
             goal = self.goals.edit(event["goal"])
-            goal.limit_event, goal.limit_goal = event["seq"], event["source"]
+            goal.limit, goal.limit_event, goal.limit_goal = event["new"], event["seq"], event["source"]
 
     def on_goal_open(self, event: Event) -> None:
         goal = self.goals.edit(event["goal"])
-        goal.status, goal.limit, goal.opened = "open", event["limit"], event["attempt"]
-        if goal.limit == float("inf"):
+        if goal.limit != event["limit"]:  # not the one that was passed down last
             goal.limit_event = goal.limit_goal = None
+        goal.status, goal.limit, goal.opened = "open", event["limit"], event["attempt"]
 
     def on_goal_close(self, event: Event) -> None:
         goal = self.goals.edit(event["goal"])

@@ -73,6 +73,8 @@ def condition(text: str) -> Condition:
         raise PlanscopeError(f'"{text}" is no condition: {error.msg}; an example: kind == "prune" and lower > 1e6') from None
     except (RecursionError, MemoryError, ValueError):  # from the parser
         raise PlanscopeError("the condition is nested too deep, or has characters that no condition has") from None
+    if isinstance(tree, ast.List | ast.Tuple) or not any(isinstance(part, ast.Name) for part in ast.walk(tree)):
+        raise PlanscopeError(f'"{text}" is no condition: it holds at every event or at none; an example: kind == "prune"')
     by_state = any(isinstance(part, ast.Call) or (isinstance(part, ast.Name) and part.id in NAMES) for part in ast.walk(tree))
     return Condition(lambda event, state: bool(node(event, state)), by_state)
 

@@ -54,7 +54,8 @@ def _nested(depths: list[int]) -> bool:
 
 
 _FITS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(["count", "group", "mexpr", "goal", "event", "task"], _whole),
+    "count": lambda value: _whole(value) and value >= 0,
+    **dict.fromkeys(["group", "mexpr", "goal", "event", "task"], _whole),
     **dict.fromkeys(["number", "limit"], _number),
     **dict.fromkeys(["text", "choice", "rule", "op", "traits"], _text),
     **dict.fromkeys(["groups", "relations", "mexprs", "goals", "plans", "bounds"], _each(_whole)),

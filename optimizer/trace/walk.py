@@ -9,6 +9,7 @@ between a task and the next one that is not deeper is what the task asked for.
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -69,7 +70,7 @@ class Walk:
             number = int(digits)
             if words[0] == "goal":
                 return Stop(text, lambda event, state: number in _named(event, "goal"))
-            return Stop(text, lambda event, state: _of_group(event, state, number), True)
+            return Stop(text, lambda event, state: _home(state, number) in groups_of(event, state), True)
         return Stop(text, *condition(text))
 
     def over(self) -> Stop:
@@ -156,7 +157,7 @@ class Walk:
         """The depth of the task that started last. Before the first task: deeper than any."""
         self._note()
         last = bisect_left(self._starts, self.replay.position) - 1
-        return len(self._depths) if last < 0 else self._depths.get(self.replay.events[self._starts[last]]["id"], 0)
+        return sys.maxsize if last < 0 else self._depths.get(self.replay.events[self._starts[last]]["id"], 0)
 
 
 def _named(event: Event, type: str) -> list[int]:
@@ -166,11 +167,14 @@ def _named(event: Event, type: str) -> list[int]:
     return [value for name in fields if isinstance(value := event.get(name), int)]
 
 
-def _of_group(event: Event, state: MemoState, group: int) -> bool:
-    """Whether an event is about a group, one of its expressions or one of its goals."""
-    goals, mexprs = _named(event, "goal"), _named(event, "mexpr")
-    return (
-        group in _named(event, "group")
-        or any(state.goals[goal].group == group for goal in goals if goal in state.goals)
-        or any(state.mexprs[mexpr].group == group for mexpr in mexprs if mexpr in state.mexprs)
-    )
+def groups_of(event: Event, state: MemoState) -> set[int]:
+    """The groups that an event is about, also by their expressions and goals; for one that was merged the one it went into."""
+    found = _named(event, "group")
+    found += [state.goals[id].group for id in _named(event, "goal") if id in state.goals]
+    found += [state.mexprs[id].group for id in _named(event, "mexpr") if id in state.mexprs]
+    return {_home(state, id) for id in found}
+
+
+def _home(state: MemoState, id: int) -> int:
+    group = state.groups.get(id)
+    return id if group is None or group.merged_into is None else group.merged_into

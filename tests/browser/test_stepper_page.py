@@ -182,6 +182,23 @@ def test_sentences_are_those_of_python(show, q5, q5_page):
     check_sentences(show(q5_page), q5.events)
 
 
+@pytest.mark.parametrize(
+    ("query", "settings"),
+    [
+        ("tpch/q05", {"gap": 0.3}), ("tpch/q05", {"budget_tasks": 60}), ("tpch/q09", {}),
+        ('select n_regionkey + 1 as "a, limit b", n_name as "goal 1" from nation order by 1, 2', {}),
+    ],
+)  # fmt: skip
+def test_sentences_of_other_searches(show, tpch, query, settings):
+    events = trace_of(query, tpch, **settings).events
+    page = show(stepper_page(events))
+    check_sentences(page, events)
+    near = next((event for event in events if event["kind"] == "prune" and event["lower"] < 0.999 * event["limit"]), None)
+    if near is not None:
+        page.evaluate("p => stepper.seek(p)", near["seq"] + 1)
+        assert page.locator("table.sum .over").inner_text().split()[-1] != "0"
+
+
 def test_splits_that_the_table_cut(show):
     """They have no goals: the relations of both parts are named, and shown as what the event is about."""
     _, trace = traced(graph_query("cycle", 6, 9), region="table")
@@ -255,6 +272,50 @@ def test_find_rules_and_events(show, q5_page):
     assert page.evaluate("stepper.event.seq") == 300
 
 
+def test_a_goal_with_a_plan_that_nobody_asked_for(show, q5_page):
+    page = show(q5_page, "#e=99999&v=memo")
+    group = page.evaluate("[...stepper.state.goals.values()].find((goal) => goal.status === 'new' && goal.best).group")
+    page.evaluate("id => stepper.select(id)", group)
+    assert "not searched, has a plan" in page.locator(".goal").first.inner_text()
+    assert "never searched" not in page.locator(".why").inner_text()
+
+
+def test_a_bar_has_a_colour_for_each_of_many_inputs(show, tpch):
+    sql = " union all ".join(f"select n_name from nation where n_nationkey = {i}" for i in range(6))
+    events = trace_of(sql, tpch).events
+    page = show(stepper_page(events), f"#e={next(e['seq'] for e in events if e['kind'] == 'best' and len(e['inputs']) > 4)}")
+    fills = page.evaluate("[...document.querySelectorAll('.bar rect')].map((part) => getComputedStyle(part).fill)")
+    assert len(fills) == 7 and fills[4] == fills[0] and len(set(fills)) == 4
+
+
+def test_sets_are_listed_in_one_order_wherever_one_came_from(show, q5, q5_page):
+    placed = [i for i, event in enumerate(q5.events) if event["kind"] == "place"]
+    page = show(q5_page, f"#e={placed[0] - 1}&v=memo")
+    sets = "[...stepper.state.groups.values()].filter((group) => group.relations).map((group) => group.id)"
+    listed = """ids => ids.map((id) => {
+        stepper.select(id);
+        return [...document.querySelectorAll('.larger a')].map((a) => a.textContent).join();
+    })"""
+    for position in placed:
+        page.evaluate("here => stepper.seek(here)", position)
+        ids = page.evaluate(sets)
+        before = page.evaluate(listed, ids)
+        page.evaluate("here => { stepper.seek(1e6); stepper.seek(here); }", position)
+        assert page.evaluate(listed, ids) == before and any("},{" in text for text in before)
+
+
+def test_words_on_what_did_not_happen_are_spoken_and_panels_scroll(show, q5_page):
+    page = show(q5_page, "#e=300")
+    page.keyboard.press("Home")
+    page.keyboard.press("N")
+    assert page.locator("[aria-live=polite].spoken").inner_text() == "no earlier prunes"
+    page.evaluate("stepper.seek(400)")
+    assert page.locator(".spoken").inner_text() == ""
+    page.locator("aside.right").focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("stepper.position") == 400
+
+
 def test_near_fold_and_select(show, q5_page):
     page = show(q5_page)
     page.keyboard.press("End")
@@ -272,6 +333,16 @@ def test_near_fold_and_select(show, q5_page):
     assert page.locator(".card.selected, .card.away, .card.folded").count() == 0
     page.locator(".card .name", has_text="nation").last.dblclick()
     assert page.locator(".card.folded").count() == 1
+
+
+def test_the_picture_has_its_size_whatever_keys_were_pressed_before_it_was_shown(show, q5_page):
+    scales = []
+    for keys in ("", "0.x.x"):
+        page = show(q5_page, "#e=3")
+        for key in (*keys, "2"):
+            page.keyboard.press(key)
+        scales.append(page.evaluate("[stepper.memo.scale, stepper.memo.left, stepper.memo.top]"))
+    assert scales[0] == scales[1]
 
 
 def test_the_keyboard_goes_through_the_picture(show, q5_page):
@@ -306,6 +377,12 @@ def test_links_point_at_steps(show, q5, q5_page):
     assert page.evaluate("stepper.event.seq") == int(target.removeprefix("#e="))
     page.evaluate("location.hash = '#e=3&v=plan'")
     became(page, "stepper.event.seq === 3 && stepper.view === 'plan'")
+    page.evaluate("location.hash = '#e=4'")  # as the event has it
+    became(page, "stepper.event.seq === 4 && stepper.view === 'tree'")
+    page.evaluate("location.hash = '#e=3&g=1'")
+    became(page, "stepper.selected === 1")
+    page.evaluate("location.hash = '#e=3'")
+    became(page, "stepper.selected === null")
     page.evaluate("location.hash = '#e=what'")  # stays
     became(page, "location.hash.startsWith('#e=3')")
     page.evaluate("location.hash = '#e=99999999'")  # beyond the end: the last event
@@ -326,6 +403,15 @@ def test_the_time_line_seeks_and_looks_closer(show, q5, q5_page):
     assert low == pytest.approx(len(q5.events) / 2, abs=5) and high == pytest.approx(len(q5.events) * 0.75, abs=5)
     page.mouse.dblclick(box["x"] + 40, middle)
     assert page.evaluate("stepper.timeline.from") == 0
+
+
+def test_the_line_of_a_goal_ends_where_its_plan_is_forgotten(show, tpch):
+    events = trace_of("tpch/q20", tpch, driver="iterative").events
+    at = next(i for i, event in enumerate(events) if event["kind"] == "recost" and event["goals"])
+    page = show(stepper_page(events), f"#e={at}&v=memo")
+    best = "goal => { stepper.selectGoal(goal); return stepper.timeline.ofSelected()[0].slice(%d, %d).join(); }"
+    lines = [page.evaluate(best % (at - 1, at + 1), goal) for goal in events[at]["goals"]]
+    assert any(line.split(",")[0] != "NaN" for line in lines) and all(line.endswith("NaN") for line in lines)
 
 
 def test_the_picture_stays_where_it_is(show, q5_page):
@@ -402,6 +488,7 @@ def test_hostile_names_are_text(show):
 def test_a_window_of_a_long_trace(show, clique, monkeypatch):
     monkeypatch.setattr(stepper, "PAGE_EVENTS", 300)
     page, replay = show(stepper_page(clique.events, start=900)), Replay(clique.events)
+    assert page.locator(".part text").all_text_contents() == ["choosing plans"]
     assert "events 900 to 1,199 of" in (notice := page.locator(".partial").inner_text()) and "--from 1200" in notice
     page.keyboard.press("g")
     page.keyboard.type("1300")

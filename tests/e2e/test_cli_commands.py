@@ -139,13 +139,19 @@ def test_a_page_of_a_search_and_of_its_trace(planscope, shop, tmp_path, monkeypa
     planscope("trace", JOIN, "-d", str(shop), "-o", str(trace), "-q")
     done = planscope("trace", str(trace), "-o", str(again))
     assert done.code == 0 and again.read_text().startswith("<!doctype html>")
+    for more, count in (("--max-events", "10"), 10), (("--max-events", "10", "--from", "4"), 6):
+        assert f"{count} events in" in planscope("trace", str(trace), "-o", str(again), *more).err
     lines = trace.read_text().splitlines()
     trace.write_text("\n".join([*lines[:9], lines[9][:20]]))
     monkeypatch.setattr("webbrowser.open", lambda address: True)
     for made in (("trace", str(trace), "-o", str(again)), ("step", str(trace), "--web")):
         done = planscope(*made)
         assert done.code == 0 and "line 10" in done.err and "what comes before it is shown" in done.err
+<<<<<<< HEAD
         assert not planscope(*made, "-q").err
+=======
+        assert "line 10" not in planscope(*made, "-q").err
+>>>>>>> a94f7f13972680f5d97132951f79b19d58b0dcdd
     done = planscope("trace", str(trace), "-o", str(again), "--from", "9")
     assert done.code == 2 and "has 9 events" in done.err
 

@@ -57,12 +57,28 @@ def test_a_memo_at_an_event(planscope, trace, tmp_path):
         (("--at", "99999"), "there is no event 99999"),
         (("--focus", "nosuch"), 'no group is called "nosuch"'),
         (("--animate", "5", "-o", "x.png"), "an animated memo is an SVG"),
+        (("--animate", "5", "-o", "x.svg", "--overview"), "the whole memo is animated"),
         (("--winners", "-o", "x.json"), "memo.json holds the whole memo"),
         (("--since", "4"), "--since, --overview and --detail are for pictures"),
         (("--since", "9", "--at", "4", "-o", "x.svg"), "event 9 is not before event 4"),
     ):
         done = planscope("memo", trace, *arguments)
         assert done.code == 2 and message in " ".join(done.err.split()), arguments
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("step TRACE --web -x nosuch.txt", "carries out no script"),
+        ("picture memo TRACE --animate 5 --format json", "an animated memo is an SVG"),
+        ("picture steps TRACE --stage prepass --stage prepas", "there is no stage prepas;"),
+        ("what-if SQL --rows {p}=1 --rows {P}=2", "--rows or --cost names one thing twice"),
+        ("what-if SQL --cost sort=1 --cost sort=2", "--rows or --cost names one thing twice"),
+    ],
+)
+def test_options_that_would_have_no_effect_are_refused(planscope, trace, command, message):
+    done = planscope(*({"TRACE": trace, "SQL": JOIN}.get(word, word) for word in command.split()))
+    assert done.code == 2 and message in " ".join(done.err.split())
 
 
 def test_a_cut_trace_is_shown_as_far_as_it_goes(planscope, trace, tmp_path):

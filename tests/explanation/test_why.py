@@ -94,6 +94,14 @@ def test_an_order_that_lost_or_was_pruned(pruning: str) -> None:
     assert reason.bound is not None and reason.limit is not None and reason.bound >= reason.limit
 
 
+def test_an_order_that_a_gap_left_out() -> None:
+    """Its bound lies below what it has to beat."""
+    asked = Session("tpch:0.01", {"region": "tasks", "gap": 0.3}).why("tpch/q05", changes=False)
+    reason = asked.join_order("((((nation region) customer) orders) lineitem) supplier").reason
+    assert reason is not None and reason.bound is not None and reason.limit is not None and reason.bound < reason.limit
+    assert "had a seed of 12,248: near enough, by the gap allowed" in reason.text
+
+
 def test_costs_operator_by_operator_add_up() -> None:
     answer = why(join_order="((a b) c) d")
     assert sum(each.asked or 0.0 for each in answer.operators) == pytest.approx(answer.cost)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memo_viz.words import facts
 from optimizer.errors import CatalogError
 from optimizer.trace.recorder import Trace, json_lines
 from optimizer.trace.replay import BLOCK, Replay
@@ -91,6 +92,34 @@ def test_where_figures_came_from() -> None:
             limit = events[goal.limit_event]
             assert (limit["goal"], limit["source"], limit["new"]) == (goal.id, goal.limit_goal, goal.limit)
     assert any(goal.limit_event is not None for goal in state.goals.values())
+
+
+def test_limits_rise_from_what_they_were_and_are_cited_with_their_own_figures() -> None:
+    replay, rises = Replay(SEARCHES["rules and goals at once"]), 0
+    for i, event in enumerate(replay.events):
+        if event["kind"] == "limit" and event["source"] != event["goal"]:
+            assert event["old"] == replay.seek(i).goals[event["goal"]].limit
+            rises += event["new"] > event["old"]
+        cited = facts(event, replay.seek(i + 1)) if event["kind"] == "prune" else {}
+        for name, figure in (("plan_event", "cost"), ("limit_event", "new")):
+            assert name not in cited or replay.events[int(cited[name])][figure] == event["limit"]
+    assert rises > 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "field", "before", "after"),
+    [
+        ({"enumeration": "rules", "budget_mexprs": 12}, "explored", "cut", {False}, {True}),
+        ({"budget_tasks": 20}, "goal_open", "because", set(), {"first", "budget"}),
+    ],
+)
+def test_what_a_budget_cuts_is_said_so(
+    settings: dict[str, object], kind: str, field: str, before: set[object], after: set[object]
+) -> None:
+    events = recorded("clique", 4, **settings)
+    spent = next(i for i, event in enumerate(events) if event["kind"] == "budget")
+    told = [{event[field] for event in part if event["kind"] == kind} for part in (events[:spent], events[spent:])]
+    assert told == [before, after]
 
 
 def test_the_bound_of_an_expression_is_its_own_cost_and_what_its_inputs_cost() -> None:

@@ -74,7 +74,7 @@ class GroupExplored(Task):
         group = search.memo.group(self.gid)
         group.exploring, group.explored = False, True
         if search.trace is not None:
-            search.trace.emit("explored", group=group.id)
+            search.trace.emit("explored", group=group.id, cut=bool(search.counters.budget))
 
     def describe(self, search: SearchContext) -> str:
         return f"group {self.gid} is explored"

@@ -33,6 +33,8 @@ class OptimizeGroup(Task):
         source = search.sources.of(goal)
         if not source.ready(search, goal, limit):
             return
+        if search.trace is not None and search.stack and isinstance(asking := search.stack[-1], OptimizeInputs):
+            search.emit_limit(goal, goal.limit if goal.opened else INFINITY, limit, asking.goal)
         search.open(goal, limit)
         goal.ways, goal.dropped = source.ways(search, goal)
         search.push(GroupOptimized(goal))

@@ -105,7 +105,6 @@ class OptimizeInputs(Task):
                     left = waiting.lower
             goal.next, goal.asked = i, waiting
             search.push(self)
-            search.emit_limit(waiting, INFINITY, left, goal)
             search.ask(waiting, left)
             return
         self._rest(search, i)

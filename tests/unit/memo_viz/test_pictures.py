@@ -15,11 +15,11 @@ from test_memo_pictures import HOSTILE, texts, tips
 
 from experiments.workloads.queries import resolve_sql
 from memo_viz import style
-from memo_viz.graph import joined_relations, memo_graph
+from memo_viz.graph import full_name, joined_relations, memo_graph
 from memo_viz.growth import _bests, growth_svg
 from memo_viz.join_graph import conjuncts, join_graphs
 from memo_viz.listing import memo_listing
-from memo_viz.names import group_names
+from memo_viz.names import group_names, whole_sets
 from memo_viz.pictures import (
     Picture,
     find_group,
@@ -31,6 +31,7 @@ from memo_viz.pictures import (
     steps_picture,
     traits_picture,
 )  # fmt: skip
+from memo_viz.relation_sets import sizes_table, state_of
 from memo_viz.rewrite_steps import changed_lines
 from memo_viz.svg import render, render_svg
 from memo_viz.text import without_middle
@@ -45,7 +46,7 @@ KINDS: dict[str, Callable[..., Picture]] = {
 }  # fmt: skip
 
 
-def recorded(query: str, catalog: Catalog, **settings: str) -> Events:
+def recorded(query: str, catalog: Catalog, **settings: object) -> Events:
     return trace_of(query, catalog, **settings).events
 
 
@@ -125,7 +126,22 @@ def test_groups_are_found_by_name(q5: Events) -> None:
     assert find_group(state, "{region, nation}") == find_group(state, "{nation,region}")
     with pytest.raises(PlanscopeError, match='no group is called "nosuch"; groups are customer, orders'):
         find_group(state, "nosuch")
+    graph = memo_graph(state)
+    for node, name in graph.nodes(data="name"):  # also as tooltips have it, with all relations of a long set
+        if graph.nodes[node]["kind"] == "group":
+            assert {find_group(state, name), find_group(state, full_name(graph.nodes[node]))} == {graph.nodes[node]["id"]}
     assert memo_shown(q5, focus="{region, nation}", depth=1).nodes["G4"]["name"] == "nation"
+
+
+def test_a_set_with_a_name_that_is_cut_is_found_by_all_its_relations(tpch: Catalog) -> None:
+    names = [f"nation_of_a_long_name_{i}" for i in range(4)]
+    links = " and ".join(f"{a}.n_regionkey = {b}.n_regionkey" for a, b in itertools.pairwise(names))
+    state = Replay(
+        recorded(f"select {names[0]}.n_name from {', '.join(f'nation {name}' for name in names)} where {links}", tpch)
+    ).final()
+    found = find_group(state, "{" + ", ".join(reversed(names)) + "}")
+    assert "…" in group_names(state)[found] and whole_sets(state)[found] == "{" + ", ".join(names) + "}"
+    assert find_group(state, group_names(state)[found]) == found
 
 
 def test_long_names_that_are_alike_are_told_apart() -> None:
@@ -144,6 +160,14 @@ def test_a_set_without_a_plan_is_drawn_when_it_is_looked_at(q5: Events) -> None:
     final = Replay(q5).final()
     left = next(names[goal.group] for goal in final.goals.values() if goal.best is None and goal.group < 0)
     assert memo_picture(q5, focus=left).note == f"{left} has no plan: the search never needed one"
+
+
+def test_goals_that_a_budget_ended_are_not_called_too_dear(tpch: Catalog) -> None:
+    events = recorded("tpch/q05", tpch, budget_tasks=60)
+    given_up = [event.get("result") == "abandoned" for event in events]
+    graph = memo_graph(Replay(events).seek(given_up.index(False, given_up.index(True))))
+    states = {state_of(graph, node) for node, kind in graph.nodes(data="kind") if kind == "group"}
+    assert "abandoned" in states and "dear" not in states and "given up with the budget" in sizes_table(graph)
 
 
 def test_the_memo_graph_is_one_for_networkx(q5: Events) -> None:
@@ -185,8 +209,15 @@ def test_join_graphs(q5: Events, tpch: Catalog) -> None:
     (graph,) = join_graphs(Replay(recorded(sql, tpch)).final())
     (wide,) = (d["text"] for _, d in graph.nodes(data=True) if d["kind"] == "predicate")
     assert wide == "r_regionkey = (n_nationkey + s_nationkey)" and len(graph) == 4
-    with pytest.raises(PlanscopeError, match="joins nothing"):
+    several = join_graphs(Replay(recorded("tpch/q17", tpch, decorrelate="cost")).final())  # forms of one subquery in one group
+    assert {frozenset(graph.edges[edge]["texts"]) for graph in several for edge in graph.edges} >= {
+        frozenset({"l_partkey#1 = p_partkey#5"}), frozenset({"l_partkey#10 = p_partkey#18"})
+    }  # fmt: skip
+    with pytest.raises(PlanscopeError, match="the query joins nothing, so it has no join graph"):
         joins_picture(recorded("select 1 as one from nation", tpch))
+    for draw in (joins_picture, steps_picture):
+        with pytest.raises(PlanscopeError, match="the trace ends before"):
+            draw(q5[:6])
 
 
 def test_edges_of_a_flat_join_graph_do_not_cross_and_tables_are_named_once(q5: Events) -> None:
@@ -221,7 +252,7 @@ def test_rewrites_before_the_search(q17: Events, q5: Events) -> None:
     with pytest.raises(PlanscopeError, match="no subquery, so nothing was decorrelated; its stages are bind, prepass"):
         steps_picture(q5)
     with pytest.raises(PlanscopeError, match="no stage nosuch"):
-        steps_picture(q5, stages=("nosuch",))
+        steps_picture(q5, stages=("prepass", "nosuch"))
 
 
 def test_changed_lines() -> None:

@@ -95,9 +95,18 @@ def test_boxes_have_room_for_operators_and_costs(tpch):
     assert page_cuts_at >= len(op)
 
 
-def test_limits_of_tasks_are_figures_like_all():
-    names = Names(Replay([]).seek(0), {1: "optimize group 5 for any, limit 9934.89"})
-    assert names.task(1) == "optimize G5, limit 9,934.89"
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("optimize group 5 for any, limit 9934.89", "optimize G5, limit 9,934.89"),
+        ("optimize group 5 for order(a, limit b), limit 1.5e+06", "optimize G5 ordered by a, limit b, limit 1,500,000"),
+        ("optimize goal 5 for order(goal 1 desc, x)), no limit [OptimizeGroup]",
+         "optimize goal 5 ordered by goal 1 desc, x), no limit [OptimizeGroup]"),
+        ("optimize expression 3 of group 4 for group(a, limit 7)", "optimize m3 of G4 grouped by a, limit 7"),
+    ],
+)  # fmt: skip
+def test_tasks_with_figures_and_any_names(text, said):
+    assert Names(Replay([]).seek(0), {1: text}).task(1) == said
 
 
 def test_a_set_that_becomes_a_group_stays_in_its_place(q5):

@@ -15,6 +15,8 @@ from prompt_toolkit.output import DummyOutput
 
 from experiments.commands.inputs import TO_WATCH, Inputs
 from experiments.live_query import LiveQuery
+from experiments.workloads.queries import named_sql
+from memo_viz.names import groups_called
 from memo_viz.terminal.commands import ALIASES, VERBS, Stepper
 from memo_viz.terminal.prompt import converse, follow
 from optimizer.trace.walk import KINDS
@@ -74,6 +76,9 @@ def test_walking(stepper: Stepper, events: list[dict[str, object]]) -> None:
     assert at(stepper) == 107
     stepper.run("back 7")
     assert at(stepper) == 100
+    stepper.run("step 1,0")
+    stepper.run("back 1,1")
+    assert at(stepper) == 99
     assert "plan is chosen" in stepper.run("end") and at(stepper) == len(events) - 1
     assert "this does not happen" in stepper.run("prune") and at(stepper) == len(events) - 1
     stepper.run("goto 3")
@@ -91,6 +96,9 @@ def test_breakpoints(stepper: Stepper, events: list[dict[str, object]]) -> None:
     assert stepper.run("run").startswith("breakpoint 2: rule join_to_hash_join\n")
     stepper.run("delete 2")
     assert stepper.run("step 100000").startswith("breakpoint 1: best\n")
+    here = at(stepper)
+    stepper.run("step 0")
+    assert at(stepper) == here
     assert stepper.run("delete") == "  there are no breakpoints"
     stepper.run("run")
     assert at(stepper) == len(events) - 1
@@ -146,7 +154,10 @@ def test_a_picture(stepper: Stepper, tmp_path: Path) -> None:
     ("command", "message"),
     [
         ("fly", 'no command "fly"'), ("until", "until what"), ("until nonsense", "no event has a field"),
-        ("step two", 'step takes a number from 0 up, not "two"'), ("goto " + "9" * 30, "goto takes a number"),
+        ("until 5", "is no condition: it holds at every event"), ("until (1, goal)", "is no condition"),
+        ("break group {nation}, region", 'no group "{nation}, region"'),
+        ("step two", 'step takes a number from 0 up, not "two"'),
+        ("goto " + "9" * 30, "goto takes a number"),
         ("goto", "goto takes the number of an event"), ("delete 7", 'no breakpoint "7"'), ("group G99", 'no group "G99"'),
         ("group", "which group"), ("goal x", 'no goal "x"'), ("why m12345", 'no expression "m12345"'), ("svg", "svg FILE writes"),
         ("svg t.jsonl", "end the name in .svg"), ("set pruning=none", "recorded trace"), ("rows a=1", "recorded trace"),
@@ -259,6 +270,60 @@ def test_settings_and_rows_can_be_changed_and_the_search_run_again(live: LiveQue
     assert [rows for name, rows in names.items() if name.startswith("{supplier, nation}")] == [1e6]
 
 
+@pytest.mark.parametrize("name", ["{region,nation}", "{supplier, nation, region}", "supplier"])
+def test_a_named_group_is_stopped_at_before_and_after_it_has_a_number(live: LiveQuery, events, name: str) -> None:
+    """In a trace, in a search that runs, and in one that runs again with other numbers."""
+
+    def stops(stepper: Stepper) -> list[int]:
+        stepper.run("goto 0")
+        found = []
+        while stepper.run("run").startswith(f"breakpoint 1: group {name}\n"):
+            found.append(at(stepper))
+        return found
+
+    recorded, running = Stepper(Replay(events)), Stepper(live.again(), live)
+    for stepper in (recorded, running):
+        stepper.run(f"break group {name}")
+    expected = stops(recorded)
+    assert (
+        stops(running) == [i for i in expected if events[i]["kind"] != "group"] != []
+    )  # a group has a name with its first expression
+    running.run("set region=table")
+    running.run("again")
+    again = stops(running)
+    assert again and again != expected
+    running.run("goto 100000")
+    assert all(groups_called(running.replay.seek(i + 1), name) for i in again)
+
+
+def test_out_before_the_first_task_leads_to_it(live: LiveQuery, stepper: Stepper) -> None:
+    for each in (Stepper(live.again(), live), stepper):
+        each.run("out")
+        assert each.replay.events[at(each)]["kind"] == "task_start" and at(each) < 40
+
+
+def test_rows_that_no_join_asks_for_are_told_at_the_end(live: LiveQuery) -> None:
+    stepper = Stepper(live.again(), live)
+    stepper.run("rows {supplier, region} = 5")
+    stepper.run("rows {nation, region} = 5")
+    stepper.run("again")
+    assert "changed nothing" not in stepper.run("until prune")
+    told = stepper.run("end")
+    assert "The rows given for {region, supplier} changed nothing" in told and "{nation, region}" not in told
+
+
+def test_a_setting_keeps_which_query_injected_rows_are_of(session: Session, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("query,aliases,cardinality\nq05,nation,7\nq03,orders,7\n", "utf-8")
+    pairs = ("estimator=injected", f"injected={rows}")
+    query = LiveQuery(Inputs("tpch/q05", "tpch:0.01", pairs, (), None, None, True), session, named_sql("tpch/q05"))
+    query.set("gap=0.1")
+    stepper = Stepper(query.again(), query)
+    stepper.run("end")
+    assert any(event.get("rows") == 7 for event in stepper.replay.events)
+    query.close()
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -289,8 +354,8 @@ def test_a_search_without_a_plan_says_so(live: LiveQuery) -> None:
 
 def test_a_script_shows_its_commands_and_stops_at_a_wrong_one(stepper: Stepper) -> None:
     said: list[str] = []
-    follow(stepper, ["# a comment", "", "step  # one on", "quit", "step"], said.append)
-    assert said[1] == "\n» step" and said[3] == "\n» quit" and len(said) == 5
+    follow(stepper, ["# a comment", "", "step  # one on", "break required == 'order(n#1)'", "quit", "step"], said.append)
+    assert said[1] == "\n» step" and said[4] == "  1  required == 'order(n#1)'" and said[5] == "\n» quit" and len(said) == 7
     with pytest.raises(PlanscopeError, match='line 2 of the script: there is no command "fly"'):
         follow(Stepper(stepper.replay), ["step", "fly"], said.append)
 

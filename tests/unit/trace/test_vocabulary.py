@@ -9,7 +9,7 @@ import pytest
 
 from experiments.trace_reference import PAGE, page
 from memo_viz.words import Names, figure, sentence
-from optimizer.trace.state import GoalState, GroupState, MemoState
+from optimizer.trace.state import BestState, GoalState, GroupState, MemoState
 from optimizer.trace.vocabulary import Kind, complaint, vocabulary
 from planscope import Replay, Trace
 from tests.search.graphs import graph_query
@@ -112,6 +112,49 @@ def test_what_a_prune_says_adds_up(local: float, lower: float, said: str) -> Non
     assert f"a plan through it costs at least {figure(lower)} {said}, but" in found
 
 
+@pytest.mark.parametrize(
+    ("best", "more", "why"),
+    [
+        (40.0, {}, "it has to beat the best plan so far, which costs 40 (event 5)"),
+        (
+            40.0,
+            {"lower": 36.0},
+            "that is only 4 less than the best plan so far, which costs 40 (event 5): near enough, by the gap",
+        ),
+        (
+            40.0,
+            {"lower": 36.0, "spent": 41.0},
+            "with the plans that its inputs have it costs 41, and the best plan so far costs 40",
+        ),
+        (41.0, {}, "a plan for more than 40 is of no use."),  # than that of a plan that is not added up yet
+    ],
+)
+def test_why_a_way_is_cut(best: float, more: dict[str, float], why: str) -> None:
+    state = MemoState(groups={0: GroupState(0, ["a#1"], 5, 30.0)})
+    plan = BestState(None, "sort", "", [2], "order(a#1)", 10.0, best, event=5)
+    state.goals = {1: GoalState(1, 0, "order(a#1)", best=plan), 2: GoalState(2, 0, "any", lower=30.0)}
+    assert f", but {why}" in sentence({**cut(20.0, 50.0), **more}, Names(state, {}), state)
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ({"kind": "limit", "old": 40.0, "new": 50.0}, "may cost rises by 10 to 50, by what"),
+        ({"kind": "limit", "old": 50.0, "new": 40.0}, "may cost falls from 50 to 40, by what"),
+        ({"kind": "limit", "old": 50.001, "new": 50.0}, "may cost falls by 0.001 to 50, by what"),
+        ({"kind": "best", "old": 50.001, "cost": 50.0}, "it costs 50, 0.001 less than the best before."),
+        ({"kind": "best", "old": float("inf"), "cost": 50.0}, "it costs 50, the best before ∞."),
+        ({"kind": "goal_close", "result": "abandoned", "cost": float("inf")}, "the budget is spent; it has no plan yet."),
+        ({"kind": "goal_close", "result": "abandoned", "cost": 5.0}, "the budget is spent; its best plan costs 5."),
+        ({"kind": "explored", "group": 0, "cut": True}, "G0 is explored as far as the budget goes."),
+        ({"kind": "explored", "group": 0}, "G0 is explored: no rule has more"),
+    ],
+)
+def test_figures_that_change_and_budgets(event: dict[str, object], said: str) -> None:
+    shared = {"goal": 1, "source": 1, "mexpr": None, "op": "sort", "inputs": []}
+    assert said in sentence({**shared, **event}, Names(MemoState(), {}))
+
+
 def test_a_split_that_a_table_cuts_is_named_by_its_relations() -> None:
     state = MemoState(groups={i: GroupState(i, [f"c{i}#{i}"], 5, 1.0) for i in range(4)})
     state.goals = {1: GoalState(1, 3, "order(c1#1)")}
@@ -141,6 +184,7 @@ def test_figures_tell_bounds_apart() -> None:
         ({"kind": "root", "seq": 1, "t": 2, "task": None, "goal": "3"}, "the field goal of root"),
         ({"kind": "root", "seq": 1, "t": 2, "task": None, "goal": True}, "the field goal of root"),
         ({"kind": "root", "seq": 1, "t": 2, "task": None}, "the field goal of root"),
+        ({"kind": "budget", "seq": 1, "t": 2, "task": None, "tasks": -1, "left": 0}, "the field tasks of budget"),
         ({"kind": 5, "seq": 1, "t": 2}, "an event has a kind"),
         ({"kind": "of the future", "seq": 1, "t": 2, "some": "field"}, None),
     ],

@@ -54,6 +54,15 @@ def test_forward_and_backward_find_the_same_events(events: list[dict[str, Any]],
     assert there or where in ("merge", "stage", "rewrite", "derive")
 
 
+def test_a_group_that_was_merged_is_the_one_it_went_into() -> None:
+    told = [{"kind": "group", "id": id, "columns": [], "rows": 1, "lower": 0} for id in (0, 1, 2)]
+    told += [{"kind": "merge", "gone": 1, "into": 0, "because": "insert"}, *({"kind": "explored", "group": id} for id in (2, 0))]
+    walk, there = Walk(Replay([{"seq": i, "t": 0, "task": None, **event} for i, event in enumerate(told)])), []
+    while walk.forward(walk.stop("group 1")) is not None:
+        there.append(walk.replay.position)
+    assert there == [2, 4, 6]
+
+
 def test_best_is_of_the_whole_query(events: list[dict[str, Any]]) -> None:
     walk, costs = Walk(Replay(events)), []
     while walk.forward(walk.stop("best")) is not None:
