@@ -9,10 +9,7 @@ import click
 from experiments.commands.inputs import TO_WATCH, Inputs, query_inputs, say_regions
 from experiments.commands.output import sink
 from experiments.commands.traced import read_trace_file
-<<<<<<< HEAD
-=======
 from memo_viz.text import clean_lines
->>>>>>> a94f7f13972680f5d97132951f79b19d58b0dcdd
 from optimizer.errors import many
 
 
@@ -71,23 +68,6 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
     say_regions(query.search.regions, inputs.quiet)
 
 
-<<<<<<< HEAD
-def _page_of_file(inputs: Inputs, output: str | None, max_events: int | None, start: int) -> None:
-    """The page for a written trace."""
-    from memo_viz.text import clean_lines
-
-    if output is None:
-        raise click.UsageError(f"{inputs.sql} is a trace already; -o trace.html makes a page of it")
-    events = read_trace_file(inputs.of_trace(), inputs.quiet)
-    with sink(output) as file:
-        file.write(page_of(events[:max_events], Path(inputs.sql).stem, start))
-    if not inputs.quiet:
-        click.echo(clean_lines(f"{many(len(events), 'event')} in {output}"), err=True)
-
-
-def page_of(events: Sequence[dict[str, Any]], title: str, start: int) -> bytes:
-    """The page as UTF-8. `start`: the first event that it shows."""
-=======
 def _say_count(inputs: Inputs, count: int, output: str | None, more: str = "") -> None:
     if output not in (None, "-") and not inputs.quiet:
         click.echo(clean_lines(f"{many(count, 'event')} in {output}{more}"), err=True)
@@ -95,7 +75,6 @@ def _say_count(inputs: Inputs, count: int, output: str | None, more: str = "") -
 
 def page_of(events: Sequence[dict[str, Any]], title: str, start: int) -> tuple[bytes, int]:
     """The page as UTF-8, and how many events it has. `start`: the first of them."""
->>>>>>> a94f7f13972680f5d97132951f79b19d58b0dcdd
     from memo_viz.stepper.page import PAGE_EVENTS, stepper_page
 
     if start >= len(events):

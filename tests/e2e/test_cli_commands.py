@@ -147,11 +147,7 @@ def test_a_page_of_a_search_and_of_its_trace(planscope, shop, tmp_path, monkeypa
     for made in (("trace", str(trace), "-o", str(again)), ("step", str(trace), "--web")):
         done = planscope(*made)
         assert done.code == 0 and "line 10" in done.err and "what comes before it is shown" in done.err
-<<<<<<< HEAD
         assert not planscope(*made, "-q").err
-=======
-        assert "line 10" not in planscope(*made, "-q").err
->>>>>>> a94f7f13972680f5d97132951f79b19d58b0dcdd
     done = planscope("trace", str(trace), "-o", str(again), "--from", "9")
     assert done.code == 2 and "has 9 events" in done.err
 
