@@ -4,6 +4,8 @@ import contextlib
 import json
 import re
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
@@ -364,7 +366,8 @@ def test_a_conversation_repeats_remembers_and_goes_on_after_mistakes(stepper: St
     said: list[str] = []
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         keys.send_text("goto 50\rstep\r\rfly\r\x03until prune\rquit\r")
-        converse(stepper, said.append, tmp_path / "history")
+        with ThreadPoolExecutor(1) as pool:  # a thread without an event loop, whatever tests ran in this one before
+            pool.submit(copy_context().run, converse, stepper, said.append, tmp_path / "history").result()
     assert [text.split(" ", 2)[1] for text in said if text.startswith("event")][:4] == ["0", "50", "51", "52"]
     assert any('no command "fly"' in text for text in said)
     assert stepper.replay.events[at(stepper)]["kind"] == "prune" and stepper.done
