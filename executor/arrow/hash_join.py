@@ -54,9 +54,8 @@ def _stage(node: PlanNode, context: Context) -> Stage:
         context.filters.read_ahead(node, context)
     inner = with_dictionaries(one_batch(context.gather(node, built)), context.schema(node))
     condition = _condition(op)
-    sheltered = len(condition) > 1
-    build_keys = _keys([pair[build] for pair in op.keys], sheltered)(inner)
-    probe_keys = _keys([pair[probe] for pair in op.keys], sheltered or not inner.num_rows)
+    build_keys = _keys([pair[build] for pair in op.keys], True)(inner)  # there may be no row to meet
+    probe_keys = _keys([pair[probe] for pair in op.keys], len(condition) > 1 or not inner.num_rows)
     if build_keys is None:
         return every_pair(node, context, inner, not op.build_left, condition)
     if op.kind is JoinKind.MARK:

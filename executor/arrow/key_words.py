@@ -19,6 +19,7 @@ from optimizer.errors import ExecutionError
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
+_FLAGS = 63  # keys whose NULLs a word has bits for
 
 
 def is_exact(type: DataType) -> bool:
@@ -51,24 +52,22 @@ def key_words(keys: Sequence[pa.Array], seed: int = 0, null_safe: int = 0) -> tu
     """The words (int64 arrays, one word a row), and which rows have no NULL among their keys (None: all).
 
     Words of rows with a NULL mean nothing. `seed` chooses the hash of texts. In the keys of the bitset `null_safe` NULL is a
-    value like others: it does not make a row invalid, and one more word says which of these keys are NULL.
+    value like others: it does not make a row invalid, and the last words say which of these keys are NULL.
     """
     words: list[np.ndarray] = []
     valid: np.ndarray | None = None
-    nulls = np.zeros(len(keys[0]), np.int64) if null_safe else None
+    nulls = [np.zeros(len(keys[0]), np.int64) for _ in range(0, len(keys), _FLAGS)] if null_safe else []
     for i, key in enumerate(keys):
         own_words = _words(key, seed)
         if key.null_count:
             own = flags(pc.is_valid(key))
-            if nulls is not None and null_safe >> i & 1:
-                nulls |= np.where(own, 0, 1 << i)
+            if null_safe >> i & 1:
+                nulls[i // _FLAGS] |= np.where(own, 0, 1 << i % _FLAGS)
                 own_words = [np.where(own, word, 0) for word in own_words]
             else:
                 valid = own if valid is None else valid & own
         words += own_words
-    if nulls is not None:
-        words.append(nulls)
-    return words, valid
+    return words + nulls, valid
 
 
 def _words(key: pa.Array, seed: int) -> list[np.ndarray]:
