@@ -104,14 +104,14 @@ def _text_hash(key: pa.Array, seed: int) -> np.ndarray:
     if rows == 0:
         return np.empty(0, np.int64)
     offsets = np.frombuffer(key.buffers()[1], np.int32)[key.offset : key.offset + rows + 1].astype(np.int64)
-    starts, lengths = offsets[:-1], np.diff(offsets)
+    begin, size = int(offsets[0]), int(offsets[-1] - offsets[0])
+    starts, lengths = offsets[:-1] - begin, np.diff(offsets)
     data = key.buffers()[2]
-    end = int(offsets[-1])
-    raw = np.zeros(end + 8, np.uint8)  # padded, so that the last eight bytes can be read as a whole
+    raw = np.zeros(size + 8, np.uint8)  # padded, so that the last eight bytes can be read as a whole
     if data is not None:
-        raw[:end] = np.frombuffer(data, np.uint8, count=end)
-    eight = np.ndarray(end + 1, np.uint64, raw.data, 0, (1,))  # the eight bytes from each place on
-    mixed = mix(lengths.astype(np.uint64) + np.uint64(seed) * _ODD)
+        raw[:size] = np.frombuffer(data, np.uint8)[begin : begin + size]
+    eight = np.ndarray(size + 1, np.uint64, raw.data, 0, (1,))  # the eight bytes from each place on
+    mixed = mix(lengths.astype(np.uint64) + np.array([seed], np.uint64) * _ODD)
     live = np.flatnonzero(lengths > 0)
     place = 0
     while len(live):
