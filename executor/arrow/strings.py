@@ -159,7 +159,7 @@ def like(args: Sequence[Value], rows: int, ignore_case: bool) -> pa.Array:
         text = lower(text, rows)
         lowered = lower(pattern, 1 if isinstance(pattern, pa.Scalar) else rows)
         pattern = lowered[0] if isinstance(pattern, pa.Scalar) else lowered
-    return per_control(text, (pattern, *args[2:]), _like, _BOOL)
+    return per_control(text, (pattern, *args[2:]), _like, reference.like, _BOOL)
 
 
 def _like(text: pa.Array, pattern: str, escape: str = "") -> pa.Array:

@@ -1,12 +1,14 @@
-"""A batch is often a slice of all its table's texts: the work is on its own."""
+"""Work that does not grow with what there was before, or with what could be done at once: counted, in calls and bytes."""
 
 import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
+from executor.arrow.distinct import per_control
 from executor.arrow.key_words import key_words
 from executor.arrow.strings import BY_CONTROLS
 
@@ -27,3 +29,17 @@ def test_texts_before_the_slice_are_not_read(work: str) -> None:
     tracemalloc.stop()
     assert found.tolist() == WORK[work](pa.array(texts[19_000:19_009])).tolist()
     assert most < 100_000, "2 MB of texts are before the slice"
+
+
+@pytest.mark.parametrize(("prefixes", "calls"), [(4, [25] * 4), (50, [])])
+def test_a_kernel_is_called_for_several_rows_at_a_time(prefixes: int, calls: list[int]) -> None:
+    made: list[int] = []
+
+    def kernel(texts: pa.Array, prefix: str) -> pa.Array:
+        made.append(len(texts))
+        return pc.starts_with(texts, prefix)
+
+    texts, parts = [str(i * i) for i in range(100)], [str(i % prefixes) for i in range(100)]
+    found = per_control(pa.array(texts), [pa.array(parts)], kernel, str.startswith, pa.bool_())
+    assert found.to_pylist() == [text.startswith(part) for text, part in zip(texts, parts, strict=True)]
+    assert made == calls
