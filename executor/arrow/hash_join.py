@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from executor.arrow.batches import one_batch
 from executor.arrow.context import Context
 from executor.arrow.encoded_texts import with_dictionaries
 from executor.arrow.expressions import compile_scalar
-from executor.arrow.join_pairs import Candidates, Matcher, all_candidates
+from executor.arrow.join_pairs import Matcher, all_candidates, key_candidates
 from executor.arrow.kept_rows import KeptRows
 from executor.arrow.key_index import KeyIndex
 from executor.arrow.marks import Condition, MarkFinder, mark_stage
@@ -109,14 +108,3 @@ def _condition(op: HashJoin) -> Predicate:
     """What a pair of rows has to pass: the keys and the residual."""
     null_safe = ("is_not_distinct_from" if op.null_safe >> i & 1 else "=" for i in range(len(op.keys)))
     return (*(compare(function, *pair) for function, pair in zip(null_safe, op.keys, strict=True)), *op.residual)
-
-
-def key_candidates(index: KeyIndex, keys: Sequence[pa.Array]) -> Candidates:
-    """Each outer row meets the inner rows with its keys."""
-    group = index.find(keys)
-    if index.unique:
-        return Candidates(group >= 0, lambda rows, nth: index.rows[group[rows]])
-    if not len(index.counts):
-        return Candidates(np.zeros(len(group), np.int64), lambda rows, nth: rows)
-    counts, first = np.where(group >= 0, index.counts[group], 0), index.first[group]
-    return Candidates(counts, lambda rows, nth: index.rows[first[rows] + nth])

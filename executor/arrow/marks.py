@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from executor.arrow.batches import column_name
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_scalar
-from executor.arrow.join_pairs import Candidates, paired, rounds
+from executor.arrow.join_pairs import Candidates, key_candidates, paired, rounds
 from executor.arrow.key_index import KeyIndex
 from executor.arrow.pipeline import Stage
 from executor.arrow.selection import flags
@@ -93,12 +93,9 @@ class _Side:
         held = self.rows
         if self.index is None:
             return Candidates(np.full(len(outer), len(held), np.int64), lambda rows, nth: held[nth])
-        index, at = self.index, pa.array(outer)
-        group = index.find([key.take(at) for key in keys])
-        if not len(index.counts):
-            return Candidates(np.zeros(len(group), np.int64), lambda rows, nth: held[nth])
-        counts = np.where(group >= 0, index.counts[group], 0)
-        return Candidates(counts, lambda rows, nth: held[index.rows[index.first[group[rows]] + nth]])
+        at = pa.array(outer)
+        found = key_candidates(self.index, [key.take(at) for key in keys])
+        return Candidates(found.counts, lambda rows, nth: held[found.inner_rows(rows, nth)])
 
 
 class MarkFinder:
