@@ -82,7 +82,7 @@ class Aggregation:
         self, keys: Sequence[ColumnId], items: Iterable[AggregateItem], output: pa.Schema, coarser: bool = False
     ) -> None:
         self._keys = [column_name(key) for key in keys]
-        self._output = output
+        self._output, self._coarser = output, coarser
         self._arguments: dict[Scalar, str] = {}
         self._compiled: dict[str, Callable[[pa.RecordBatch], pa.Array]] = {}
         self._types: dict[str, DataType] = {}
@@ -208,7 +208,7 @@ class Aggregation:
         return self._fewer(rows.kept, table) if group else table
 
     def _fewer(self, kept: Kept, table: pa.Table) -> pa.Table:
-        if not kept.merges or not table.num_rows:
+        if not kept.merges or not table.num_rows or (self._coarser and kept.goes_by_order):  # rows of several groups are merged
             return table
         order, offsets = grouped_rows(table, self._keys)
         sorted = table.take(pa.array(order))

@@ -112,7 +112,8 @@ def round_to(a: Value, digits: int, rows: int, type: DataType) -> Value:
     if pa.types.is_decimal(x.type):
         return decimals.round_places(x, digits, type)
     if pa.types.is_floating(x.type):
-        return pa.array(_round_floats(floats(x), digits), type, mask=_is_null(x))
+        rounded = _round_floats(floats(x).astype(np.float64), digits)
+        return pa.array(rounded, mask=_is_null(x)).cast(type, safe=False)
     if digits >= 0:
         return x if x.type == type else pc.cast(x, type)
     if digits < -18:

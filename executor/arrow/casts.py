@@ -125,6 +125,8 @@ def _from_text(array: pa.Array, target: DataType) -> pa.Array:
         pattern = _PLAIN_DATE if t.is_date(target) else _PLAIN_TIMESTAMP
         if pc.all(pc.match_substring_regex(array, pattern)).as_py() is False:
             raise ExecutionError("not every text is plain")
+    if t.is_integer(target) and pc.any(pc.match_substring_regex(array, "^0[xX]")).as_py():
+        raise ExecutionError("Arrow wraps hexadecimal numbers around")
     if t.is_decimal(target):  # whose overflow Arrow does not see
         array = array.cast(pa.decimal256(76, target.scale))
     return array.cast(target)

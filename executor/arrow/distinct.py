@@ -15,6 +15,7 @@ from executor.arrow.batches import single_array
 from optimizer.algebra.columns import DataType
 
 Value: TypeAlias = pa.Array | pa.Scalar
+_FEW_ROWS = 8  # that a kernel's call is not worth
 
 
 def as_array(value: Value, rows: int) -> pa.Array:
@@ -52,10 +53,11 @@ def by_reference(compute: Callable[..., Any], args: Sequence[Value], rows: int, 
     return pa.array(results, type).take(pa.array(inverse))
 
 
-def per_control(subject: pa.Array, controls: Sequence[Value], apply: Callable[..., pa.Array], type: DataType) -> pa.Array:
-    """`apply(subject rows, *control values)` once for each distinct combination of control values, for its rows only.
-
-    Rows with a NULL control are NULL without a call.
+def per_control(
+    subject: pa.Array, controls: Sequence[Value], apply: Callable[..., pa.Array], compute: Callable[..., Any], type: DataType
+) -> pa.Array:
+    """`apply(subject rows, *control values)` once for each distinct combination of control values, for its rows only; where that
+    were a few rows at a time, `compute` on Python values. Rows with a NULL control are NULL without a call.
     """
     arrays = [c for c in controls if isinstance(c, pa.Array)]
     if not arrays:
@@ -64,6 +66,8 @@ def per_control(subject: pa.Array, controls: Sequence[Value], apply: Callable[..
     if len(subject) == 0:
         return pa.array([], type)
     first, inverse = distinct_rows(arrays)
+    if len(first) * _FEW_ROWS > len(subject):
+        return by_reference(compute, (subject, *controls), len(subject), type)
     order = np.argsort(inverse, kind="stable")
     ends = np.cumsum(np.bincount(inverse, minlength=len(first)))
     parts = []

@@ -325,15 +325,15 @@ def _function(call: Call) -> Callable[[Sequence[Value], int], Value]:
     if name in _OF_VALUES:
         of_values = _OF_VALUES[name]
         return lambda a, rows: of_values(*a)
-    if name in strings.BY_CONTROLS:
-        by_controls = strings.BY_CONTROLS[name]
-        return lambda a, rows: per_control(as_array(a[0], rows), a[1:], by_controls, type)
     if name in _FUNCTIONS:
         function = _FUNCTIONS[name]
         return lambda a, rows: function(a, rows, type)
     known = SCALAR_FUNCTIONS[name]
     assert known.reference is not None, f"{name} is not executed"
     compute = partial(known.reference, type=type) if known.typed else known.reference
+    if name in strings.BY_CONTROLS:
+        by_controls = strings.BY_CONTROLS[name]
+        return lambda a, rows: per_control(as_array(a[0], rows), a[1:], by_controls, compute, type)
     return lambda a, rows: by_reference(compute, a, rows, type)
 
 

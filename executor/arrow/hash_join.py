@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from executor.arrow.batches import one_batch
 from executor.arrow.context import Context
 from executor.arrow.encoded_texts import with_dictionaries
 from executor.arrow.expressions import compile_scalar
-from executor.arrow.join_pairs import Candidates, Matcher, all_candidates
+from executor.arrow.join_pairs import Matcher, all_candidates, key_candidates
 from executor.arrow.kept_rows import KeptRows
 from executor.arrow.key_index import KeyIndex
 from executor.arrow.marks import Condition, MarkFinder, mark_stage
@@ -54,9 +53,8 @@ def _stage(node: PlanNode, context: Context) -> Stage:
         context.filters.read_ahead(node, context)
     inner = with_dictionaries(one_batch(context.gather(node, built)), context.schema(node))
     condition = _condition(op)
-    sheltered = len(condition) > 1
-    build_keys = _keys([pair[build] for pair in op.keys], sheltered)(inner)
-    probe_keys = _keys([pair[probe] for pair in op.keys], sheltered or not inner.num_rows)
+    build_keys = _keys([pair[build] for pair in op.keys], True)(inner)  # there may be no row to meet
+    probe_keys = _keys([pair[probe] for pair in op.keys], len(condition) > 1 or not inner.num_rows)
     if build_keys is None:
         return every_pair(node, context, inner, not op.build_left, condition)
     if op.kind is JoinKind.MARK:
@@ -110,14 +108,3 @@ def _condition(op: HashJoin) -> Predicate:
     """What a pair of rows has to pass: the keys and the residual."""
     null_safe = ("is_not_distinct_from" if op.null_safe >> i & 1 else "=" for i in range(len(op.keys)))
     return (*(compare(function, *pair) for function, pair in zip(null_safe, op.keys, strict=True)), *op.residual)
-
-
-def key_candidates(index: KeyIndex, keys: Sequence[pa.Array]) -> Candidates:
-    """Each outer row meets the inner rows with its keys."""
-    group = index.find(keys)
-    if index.unique:
-        return Candidates(group >= 0, lambda rows, nth: index.rows[group[rows]])
-    if not len(index.counts):
-        return Candidates(np.zeros(len(group), np.int64), lambda rows, nth: rows)
-    counts, first = np.where(group >= 0, index.counts[group], 0), index.first[group]
-    return Candidates(counts, lambda rows, nth: index.rows[first[rows] + nth])

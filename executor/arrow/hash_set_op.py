@@ -23,7 +23,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
     names = full.names
     counts = full.append(pa.field("left", pa.int64())).append(pa.field("right", pa.int64()))
     waiting: list[pa.Table] = [counts.empty_table()]
-    rows = merged = 0
+    rows = merged = held = 0
     for side in (0, 1):
         below = {column_name(out): column_name(source) for out, source in zip(op.columns, op.sources[side], strict=True)}
 
@@ -35,9 +35,12 @@ def produce(node: PlanNode, context: Context) -> Batches:
         for part in ordered_map(context.open(node.inputs[side]), count, context.tuning):
             waiting.append(part)
             rows += part.num_rows
+            held += part.nbytes
+            context.held(node, held)
             if rows >= max(context.tuning.merge, 4 * merged):
                 waiting = [_merged(node, context, waiting)]
                 rows = merged = waiting[0].num_rows
+                held = waiting[0].nbytes
         if side == 0 and rows == 0:
             return  # nothing to intersect with or to take from
     table = _merged(node, context, waiting)

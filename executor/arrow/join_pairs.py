@@ -7,7 +7,7 @@ the order of the outer rows. A row without a pair that passes is unmatched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 from executor.arrow.batches import Batches, column_name, select
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_predicate
+from executor.arrow.key_index import KeyIndex
 from executor.arrow.selection import filtered, flags, mask_of, taken
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.kinds import JoinKind
@@ -40,6 +41,15 @@ class Candidates:
 def all_candidates(outer: pa.RecordBatch, inner: pa.RecordBatch) -> Candidates:
     """Each outer row meets every inner row."""
     return Candidates(np.full(outer.num_rows, inner.num_rows, np.int64), lambda rows, nth: nth)
+
+
+def key_candidates(index: KeyIndex, keys: Sequence[pa.Array]) -> Candidates:
+    """Each outer row meets the inner rows with its keys."""
+    group = index.find(keys)
+    if index.unique:
+        return Candidates(group >= 0, lambda rows, nth: index.rows[group[rows]])
+    counts, first = np.where(group >= 0, index.counts[group], 0), index.first[group]
+    return Candidates(counts, lambda rows, nth: index.rows[first[rows] + nth])
 
 
 class Matcher:

@@ -109,6 +109,11 @@ class Kept:
         return self.call.distinct or (self._kernel is not None and self._kernel.merge is not None)
 
     @property
+    def goes_by_order(self) -> bool:
+        """Whether the order of the rows may decide."""
+        return AGGREGATE_FUNCTIONS[self.call.function].ordered
+
+    @property
     def quantile(self) -> Quantile | None:
         """What it is of any ranges of the kept rows, if it is a quantile."""
         return None if self.call.distinct or self._kernel is None else self._kernel.quantile

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, batch_schema, collect, nbytes, one_batch
+from executor.arrow.batches import Batches, batch_schema, collect, one_batch
 from executor.arrow.context import Context
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.plan import PlanNode
@@ -23,11 +23,12 @@ Made = TypeVar("Made")
 class Kept:
     """The rows of `plan`, as far as they were read."""
 
-    __slots__ = ("_batches", "_complete", "_made", "_source", "plan")
+    __slots__ = ("_batches", "_bytes", "_complete", "_made", "_source", "plan")
 
     def __init__(self, plan: PlanNode) -> None:
         self.plan = plan
         self._batches: list[pa.RecordBatch] = []
+        self._bytes = 0
         self._source: Batches | None = None
         self._complete = False
         self._made: dict[Hashable, Any] = {}
@@ -62,7 +63,7 @@ class Kept:
         """The rows have to be read anew: what the plan reads of enclosing queries has changed."""
         if self._source is not None:
             self._source.close()
-        self._batches, self._source, self._complete, self._made = [], None, False, {}
+        self._batches, self._bytes, self._source, self._complete, self._made = [], 0, None, False, {}
 
     def _read(self, context: Context) -> bool:
         """Read one more batch; False when there is none. Few rows come as one batch in later runs."""
@@ -74,9 +75,11 @@ class Kept:
         if batch is not None:
             if batch.num_rows:
                 self._batches.append(batch)
+                self._bytes += batch.nbytes
+                context.held(self.plan, self._bytes)
             return True
         self._complete = True
-        context.held(self.plan, nbytes(self._batches))
+        context.held(self.plan, self._bytes)  # an operator that is through holds nothing, but for this one
         if len(self._batches) > 1 and sum(b.num_rows for b in self._batches) <= context.tuning.batch:
             self._batches = [one_batch(collect(self._batches, self._batches[0].schema))]
         return False

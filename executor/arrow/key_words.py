@@ -19,6 +19,7 @@ from optimizer.errors import ExecutionError
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
+_FLAGS = 63  # keys whose NULLs a word has bits for
 
 
 def is_exact(type: DataType) -> bool:
@@ -51,24 +52,22 @@ def key_words(keys: Sequence[pa.Array], seed: int = 0, null_safe: int = 0) -> tu
     """The words (int64 arrays, one word a row), and which rows have no NULL among their keys (None: all).
 
     Words of rows with a NULL mean nothing. `seed` chooses the hash of texts. In the keys of the bitset `null_safe` NULL is a
-    value like others: it does not make a row invalid, and one more word says which of these keys are NULL.
+    value like others: it does not make a row invalid, and the last words say which of these keys are NULL.
     """
     words: list[np.ndarray] = []
     valid: np.ndarray | None = None
-    nulls = np.zeros(len(keys[0]), np.int64) if null_safe else None
+    nulls = [np.zeros(len(keys[0]), np.int64) for _ in range(0, len(keys), _FLAGS)] if null_safe else []
     for i, key in enumerate(keys):
         own_words = _words(key, seed)
         if key.null_count:
             own = flags(pc.is_valid(key))
-            if nulls is not None and null_safe >> i & 1:
-                nulls |= np.where(own, 0, 1 << i)
+            if null_safe >> i & 1:
+                nulls[i // _FLAGS] |= np.where(own, 0, 1 << i % _FLAGS)
                 own_words = [np.where(own, word, 0) for word in own_words]
             else:
                 valid = own if valid is None else valid & own
         words += own_words
-    if nulls is not None:
-        words.append(nulls)
-    return words, valid
+    return words + nulls, valid
 
 
 def _words(key: pa.Array, seed: int) -> list[np.ndarray]:
@@ -105,14 +104,14 @@ def _text_hash(key: pa.Array, seed: int) -> np.ndarray:
     if rows == 0:
         return np.empty(0, np.int64)
     offsets = np.frombuffer(key.buffers()[1], np.int32)[key.offset : key.offset + rows + 1].astype(np.int64)
-    starts, lengths = offsets[:-1], np.diff(offsets)
+    begin, size = int(offsets[0]), int(offsets[-1] - offsets[0])
+    starts, lengths = offsets[:-1] - begin, np.diff(offsets)
     data = key.buffers()[2]
-    end = int(offsets[-1])
-    raw = np.zeros(end + 8, np.uint8)  # padded, so that the last eight bytes can be read as a whole
+    raw = np.zeros(size + 8, np.uint8)  # padded, so that the last eight bytes can be read as a whole
     if data is not None:
-        raw[:end] = np.frombuffer(data, np.uint8, count=end)
-    eight = np.ndarray(end + 1, np.uint64, raw.data, 0, (1,))  # the eight bytes from each place on
-    mixed = mix(lengths.astype(np.uint64) + np.uint64(seed) * _ODD)
+        raw[:size] = np.frombuffer(data, np.uint8)[begin : begin + size]
+    eight = np.ndarray(size + 1, np.uint64, raw.data, 0, (1,))  # the eight bytes from each place on
+    mixed = mix(lengths.astype(np.uint64) + np.array([seed], np.uint64) * _ODD)
     live = np.flatnonzero(lengths > 0)
     place = 0
     while len(live):

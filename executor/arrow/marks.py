@@ -18,9 +18,10 @@ import pyarrow.compute as pc
 from executor.arrow.batches import column_name
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_scalar
-from executor.arrow.join_pairs import Candidates, paired, rounds
+from executor.arrow.join_pairs import Candidates, key_candidates, paired, rounds
 from executor.arrow.key_index import KeyIndex
 from executor.arrow.pipeline import Stage
+from executor.arrow.selection import flags
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.physical import HashJoin, NestedApply, NestedLoopJoin
 from optimizer.algebra.plan import PlanNode
@@ -92,12 +93,9 @@ class _Side:
         held = self.rows
         if self.index is None:
             return Candidates(np.full(len(outer), len(held), np.int64), lambda rows, nth: held[nth])
-        index, at = self.index, pa.array(outer)
-        group = index.find([key.take(at) for key in keys])
-        if not len(index.counts):
-            return Candidates(np.zeros(len(group), np.int64), lambda rows, nth: held[nth])
-        counts = np.where(group >= 0, index.counts[group], 0)
-        return Candidates(counts, lambda rows, nth: held[index.rows[index.first[group[rows]] + nth]])
+        at = pa.array(outer)
+        found = key_candidates(self.index, [key.take(at) for key in keys])
+        return Candidates(found.counts, lambda rows, nth: held[found.inner_rows(rows, nth)])
 
 
 class MarkFinder:
@@ -106,8 +104,7 @@ class MarkFinder:
 
     def __init__(self, inner: pa.RecordBatch, keys: Sequence[pa.Array], null_safe: int, condition: Condition) -> None:
         self._inner, self._keys, self._null_safe, self._condition = inner, keys, null_safe, condition
-        patterns = self._null_patterns(keys, inner.num_rows)
-        self._rows = {int(p): np.flatnonzero(patterns == p) for p in np.unique(patterns)}
+        self._rows = self._by_null_pattern(keys, inner.num_rows)
         self._sides: dict[tuple[int, int], _Side] = {}
         self._lock = Lock()
 
@@ -118,11 +115,9 @@ class MarkFinder:
     def marks(self, outer: pa.RecordBatch, keys: Sequence[pa.Array]) -> pa.Array:
         """A boolean for each row of `outer`; `keys`: its side of the equalities."""
         marks = Marks(outer.num_rows)
-        patterns = self._null_patterns(keys, outer.num_rows)
-        for pattern in np.unique(patterns):
-            members = np.flatnonzero(patterns == pattern)
+        for pattern, members in self._by_null_pattern(keys, outer.num_rows).items():
             for other in self._rows:  # rows without NULLs first: they alone can say TRUE
-                unknown = int(pattern) | other
+                unknown = pattern | other
                 rows = members[marks.open(members, not unknown)]
                 if len(rows):
                     used = self._used(keys, unknown)
@@ -130,12 +125,15 @@ class MarkFinder:
                     self._condition.mark(marks, outer, self._inner, rows, candidates, not unknown)
         return marks.array()
 
-    def _null_patterns(self, keys: Sequence[pa.Array], rows: int) -> np.ndarray:
-        patterns = np.zeros(rows, np.int64)
+    def _by_null_pattern(self, keys: Sequence[pa.Array], rows: int) -> dict[int, np.ndarray]:
+        """The rows by the bitset of the keys that are NULL in them; those without come first."""
+        members = {0: np.arange(rows)} if rows else {}
         for i, key in enumerate(keys):
             if key.null_count and not self._null_safe >> i & 1:
-                patterns |= pc.is_null(key).to_numpy(zero_copy_only=False).astype(np.int64) << i
-        return patterns
+                null = flags(pc.is_null(key))
+                halves = [(p | with_null << i, own[null[own] == with_null]) for p, own in members.items() for with_null in (0, 1)]
+                members = {pattern: own for pattern, own in halves if len(own)}
+        return members
 
     def _used(self, keys: Sequence[pa.Array], unknown: int) -> list[pa.Array]:
         return [key for i, key in enumerate(keys) if not unknown >> i & 1]

@@ -15,8 +15,7 @@ import pyarrow as pa
 from executor.arrow.batches import Batches, batch_schema, column_name, empty_batch, one_batch
 from executor.arrow.comparisons import plain_value
 from executor.arrow.context import Context
-from executor.arrow.hash_join import key_candidates
-from executor.arrow.join_pairs import Candidates, Matcher
+from executor.arrow.join_pairs import Candidates, Matcher, key_candidates
 from executor.arrow.key_index import KeyIndex
 from executor.arrow.key_words import is_ordered, key_words
 from optimizer.algebra.evaluate_order import compare_values

@@ -40,7 +40,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
     left = node.inputs[0]
     runs = context.once(node, lambda: Runs(node))
     again = runs.start(context)
-    join = _Join(node, context)
+    join = _Join(node, context, runs)
     source = context.open(left)
     at_once = _FIRST_ROWS
     try:
@@ -65,7 +65,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
 
 
 class Runs:
-    """The right input, run with given parameters; remembers results if it may."""
+    """The right input, run with given parameters; remembers results, which take `bytes`, if it may."""
 
     def __init__(self, node: PlanNode) -> None:
         op = node.op
@@ -74,7 +74,7 @@ class Runs:
         self._counts_only = not op.predicate and (op.kind.left_only or op.kind is JoinKind.MARK)
         self._most = 2 if op.kind is JoinKind.SINGLE and not op.predicate else None
         self._remembered: OrderedDict[tuple[Any, ...], Result] = OrderedDict()
-        self._bytes = 0
+        self.bytes = 0
         self.cached = op.cached and not self._rerun.volatile
         self.names = [column_name(id) for id in self._rerun.cells]
         self._cells = list(self._rerun.cells.values())
@@ -82,7 +82,7 @@ class Runs:
     def start(self, context: Context) -> Context:
         """Begin anew, as further-out parameters may have changed; where the runs take place."""
         self._remembered.clear()
-        self._bytes = 0
+        self.bytes = 0
         return self._rerun.context(context)
 
     def result(self, values: Sequence[pa.Scalar], context: Context) -> Result:
@@ -97,9 +97,9 @@ class Runs:
         size = _size(result)
         if size <= context.tuning.cache:
             self._remembered[key] = result
-            self._bytes += size
-            while self._bytes > context.tuning.cache:
-                self._bytes -= _size(self._remembered.popitem(last=False)[1])
+            self.bytes += size
+            while self.bytes > context.tuning.cache:
+                self.bytes -= _size(self._remembered.popitem(last=False)[1])
         return result
 
     def _run(self, values: Sequence[pa.Scalar], context: Context) -> Result:
@@ -155,10 +155,10 @@ class _Bindings:
 class _Join:
     """Joins left rows with the results of their runs."""
 
-    def __init__(self, node: PlanNode, context: Context) -> None:
+    def __init__(self, node: PlanNode, context: Context, runs: Runs) -> None:
         op, (left, right) = node.op, node.inputs
         assert isinstance(op, NestedApply)
-        self._node, self._context = node, context
+        self._node, self._context, self._runs = node, context, runs
         self._schema = context.schema(node)
         self._inner = batch_schema(right.columns, context.columns)
         self._none = empty_batch(self._inner)
@@ -171,7 +171,7 @@ class _Join:
         sizes = np.array([result.rows for result in results], np.int64)
         batches = [each for result in results for each in result.batches]
         inner = one_batch(collect(batches, self._inner)) if batches else self._none
-        self._context.held(self._node, inner.nbytes)
+        self._context.held(self._node, inner.nbytes + self._runs.bytes)
         first = (np.cumsum(sizes) - sizes)[number]
         candidates = Candidates(sizes[number], lambda rows, nth: first[rows] + nth)
         if self._condition is not None:

@@ -14,11 +14,15 @@ from executor.arrow.batches import Batches, collect, column_name, nbytes, one_ba
 from executor.arrow.comparisons import normalized
 from executor.arrow.context import Context
 from executor.arrow.distinct import distinct_rows
+from executor.arrow.key_index import KeyIndex
 from executor.arrow.rerun import Rerun
+from executor.arrow.selection import taken
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.physical import Recurse
 from optimizer.algebra.plan import PlanNode
 from optimizer.errors import ExecutionError
+
+_RECENT, _PART = 1024, 16  # rows that need no index, at least, and as a part of all
 
 
 class _Last:
@@ -34,10 +38,10 @@ class _Last:
 def produce(node: PlanNode, context: Context) -> Batches:
     op, (start, step) = node.op, node.inputs
     assert isinstance(op, Recurse)
-    last, seen = _Last(), _Seen() if not op.all else None
+    schema = pa.schema([pa.field(column_name(id), context.columns[id].type) for id in op.sources[0]])
+    last, seen = _Last(), None if op.all else _Seen(schema)
     again = Rerun(step, 0, op.spool)
     inside = replace(again.context(context), spools={**context.spools, op.spool: last})
-    schema = pa.schema([pa.field(column_name(id), context.columns[id].type) for id in op.sources[0]])
     place = {out: i for i, out in enumerate(op.columns)}
     shown = context.schema(node)
     made, number = context.open(start), 0
@@ -63,18 +67,28 @@ def produce(node: PlanNode, context: Context) -> Batches:
 
 
 class _Seen:
-    """All rows that there were, each once."""
+    """All rows that there were, each once: those of an index, and recent ones, a small part, that are not in it yet."""
 
-    def __init__(self) -> None:
-        self._rows: list[pa.Array] | None = None
-        self.bytes = 0
+    def __init__(self, schema: pa.Schema) -> None:
+        self._recent = [pa.nulls(0, field.type) for field in schema]
+        self._indexed(self._recent)
+
+    def _indexed(self, rows: list[pa.Array]) -> None:
+        self._old, self._index = rows, KeyIndex(rows, (1 << len(rows)) - 1)
+        self._recent = [column.slice(0, 0) for column in rows]
+
+    @property
+    def bytes(self) -> int:
+        return self._index.nbytes + sum(column.nbytes for column in (*self._old, *self._recent))
 
     def new(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """Those that were not there before, each once, and note them."""
         own = [normalized(column) for column in batch.columns]
-        both = own if self._rows is None else [pa.concat_arrays(pair) for pair in zip(self._rows, own, strict=True)]
-        before = len(both[0]) - batch.num_rows
-        first = np.sort(distinct_rows(both)[0])
-        self._rows = [column.take(pa.array(first)) for column in both]
-        self.bytes = sum(column.nbytes for column in self._rows)
-        return [batch.take(pa.array(first[first >= before] - before))]
+        fresh = np.flatnonzero(self._index.find(own) < 0) if len(self._old[0]) else np.arange(batch.num_rows)
+        rows = [pa.concat_arrays([known, taken(column, fresh)]) for known, column in zip(self._recent, own, strict=True)]
+        before = len(rows[0]) - len(fresh)
+        first = np.sort(distinct_rows(rows)[0])
+        self._recent = [taken(column, first) for column in rows]
+        if len(first) > max(_RECENT, len(self._old[0]) // _PART):
+            self._indexed([pa.concat_arrays(pair) for pair in zip(self._old, self._recent, strict=True)])
+        return [taken(batch, fresh[first[first >= before] - before])]

@@ -95,11 +95,12 @@ def _position(text: pa.Array, part: str) -> pa.Array:
     found = pc.cast(pc.find_substring(text, part), _INT64)
     if pc.all(pc.string_is_ascii(text)).as_py() is not False:
         return pc.add(found, 1)
-    offsets = np.frombuffer(text.buffers()[1], np.int32)[text.offset : text.offset + len(text)].astype(np.int64)
-    data = np.frombuffer(text.buffers()[2], np.uint8)
+    ends = np.frombuffer(text.buffers()[1], np.int32)[text.offset : text.offset + len(text) + 1].astype(np.int64)
+    data = np.frombuffer(text.buffers()[2], np.uint8)[ends[0] : ends[-1]]
     # characters before each byte: a byte 10xxxxxx continues the character before it
     before = np.concatenate([[0], np.cumsum((data & 0xC0) != 0x80)])
     at = found.fill_null(-1).to_numpy()
+    offsets = ends[:-1] - ends[0]
     position = np.where(at < 0, 0, before[offsets + np.maximum(at, 0)] - before[offsets] + 1)
     return pa.array(position, mask=pc.is_null(text).to_numpy(zero_copy_only=False))
 
@@ -158,7 +159,7 @@ def like(args: Sequence[Value], rows: int, ignore_case: bool) -> pa.Array:
         text = lower(text, rows)
         lowered = lower(pattern, 1 if isinstance(pattern, pa.Scalar) else rows)
         pattern = lowered[0] if isinstance(pattern, pa.Scalar) else lowered
-    return per_control(text, (pattern, *args[2:]), _like, _BOOL)
+    return per_control(text, (pattern, *args[2:]), _like, reference.like, _BOOL)
 
 
 def _like(text: pa.Array, pattern: str, escape: str = "") -> pa.Array:

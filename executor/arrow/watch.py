@@ -46,7 +46,7 @@ class Watch:
 
     def __init__(self, limits: Limits | None = None, progress: Callable[[Watch], None] | None = None) -> None:
         self.limits, self._progress = limits or Limits(), progress
-        self._held: dict[int, tuple[str, int]] = {}
+        self._held: dict[int, tuple[str, int]] = {}  # which other threads change: to be read from a copy
         self._at_work: list[PlanNode] = []
         self._started = monotonic()
         self._stopped = False
@@ -77,7 +77,7 @@ class Watch:
         """`node` holds so many bytes now. Raises LimitReached when that is more than there may be."""
         self._held[node.id] = node.op.name, bytes
         limit = self.limits.bytes
-        total = sum(each for _, each in self._held.values())
+        total = sum(each for _, each in list(self._held.values()))
         if limit is not None and total > limit:
             whole = "" if total == bytes else f" of {_size(total)} in all"
             raise LimitReached(f"it holds {_size(bytes)}{whole}, and the query may hold {_size(limit)} (memory limit)")
@@ -99,7 +99,7 @@ class Watch:
             self._progress(self)
         limit = self.limits.seconds
         if limit is not None and monotonic() - self._started > limit:
-            holds = ", ".join(f"{name} holds {_size(bytes)}" for name, bytes in self._held.values() if bytes)
+            holds = ", ".join(f"{name} holds {_size(bytes)}" for name, bytes in list(self._held.values()) if bytes)
             text = f"{self.operator or 'the query'}: stopped after {limit:g} s (timeout)"
             raise LimitReached(f"{text}; {holds}" if holds else text)
 

@@ -24,7 +24,7 @@ _DIGITS = r"[0-9]+(?:_[0-9]+)*"
 _NUMBER = re.compile(rf"[+-]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?")
 _HEX = re.compile(r"0[xX]([0-9a-fA-F]+(?:_[0-9a-fA-F]+)*)")
 _BINARY = re.compile(r"0[bB]([01]+(?:_[01]+)*)")
-_SPECIAL = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+_SPECIAL = re.compile(r"[+-]?(?:nan(?:\([0-9a-z_]*\))?|inf|infinity)", re.IGNORECASE)
 _DATE = re.compile(r"([0-9]+)([ /\\-])([0-9]{1,2})\2([0-9]{1,2})(?![0-9])(?! +\([bB][cC]\))")
 _TIME = re.compile(r"0*([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]*))?(?:Z| UTC|[+-][0-9]{2}(?::?[0-9]{2})?)?\s*)?")
 _NOT_PLAIN = b"\\'\""  # in the text of bytes
@@ -138,7 +138,7 @@ def from_text(text: str, target: DataType) -> Any:
             return fit(int(number.to_integral_value("ROUND_HALF_UP")) if number.adjusted() < 40 else number, target)
     elif t.is_floating(target):
         if _NUMBER.fullmatch(stripped) or _SPECIAL.fullmatch(stripped):
-            result = float(stripped.replace("_", ""))
+            result = float(stripped.partition("(")[0].replace("_", ""))  # nan(1) is NaN
             return to_float32(result) if t.is_float32(target) else result
     elif t.is_date(target):
         return _read_date(stripped, text)[0]

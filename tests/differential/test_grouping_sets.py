@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from executor.arrow.context import Tuning
@@ -11,7 +12,7 @@ from executor.session import Session
 from optimizer.errors import SqlError
 from tests.cases import Case, params, read
 from tests.differential.datasets import dataset
-from tests.differential.engines import Engines
+from tests.differential.engines import Engines, engines_over_tables
 from tests.reference.compare import Row
 
 DATASETS = (0, 1, 4, 5, 7)  # 7 has no rows
@@ -40,6 +41,14 @@ def test_random_grouping_sets(engines: Engines) -> None:
     dice = random.Random(engines.catalog.name)
     rows = sum(len(check(engines, random_query(dice))) for _ in range(10))
     assert rows > 5, "the queries have rows"
+
+
+def test_the_order_of_rows_decides_at_every_level(tmp_path: Path) -> None:
+    t = pa.table({"k": [1, 2, 1, 2], "y": [5, 1, 1, None], "x": ["a", "b", "c", None]})
+    engines = engines_over_tables(tmp_path, {"t": t})
+    calls = "arg_min(x, y), arg_max(x, -y), first(x), last(x), first(x ORDER BY y), last(x) FILTER (WHERE y > 0), any_value(x)"
+    check(engines, f"select k, {calls}, mode(x), string_agg(x, ',') from t group by rollup (k)")
+    engines.check("select string_agg(distinct x, ',') from t group by rollup (k)", duckdb_too=False)
 
 
 def test_refused_like_duckdb(tmp_path: Path) -> None:

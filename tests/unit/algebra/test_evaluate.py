@@ -225,6 +225,8 @@ def test_round(digits: int) -> None:
         result = dec(9, min(2, max(digits, 0)))
         known = [v for v in DECS if v is not None]  # DuckDB's answer to NULL is 0 when all digits go
         check(f"round(a, {digits})", result, lambda a: Call("round", (a, places), result), (dec(9, 2), known))
+    small_floats = [to_float32(v) for v in (1.005, 2.675, -1.005, 1234.5, 3.4e38, math.inf)]  # computed as doubles
+    check(f"round(a, {digits})", F32, lambda a: Call("round", (a, places), F32), (F32, [None, *small_floats]))
 
 
 def test_round_that_overflows_raises() -> None:
@@ -456,7 +458,7 @@ def test_compiled_casts_between_numbers() -> None:
 
 def test_compiled_casts_from_text() -> None:
     for target in (I8, I32, I64, F64, F32, BOOL, dec(9, 2), dec(3, 0), DATE, TS):
-        for text in TEXTS[::4]:
+        for text in (*TEXTS[::4], "0xFF", "0XFFFFFFFFFFFFFFFF"):
             for lenient in (False, True):
                 check_compiled(lambda a, t=target, x=lenient: Cast(a, t, x), (STR, [text]))
         check_compiled(lambda a, t=target: Cast(a, t, True), (STR, TEXTS))

@@ -37,6 +37,7 @@ from executor import Session
 from executor.arrow.context import Tuning
 from executor.arrow.join_pairs import paired
 from executor.arrow.key_index import KeyIndex
+from executor.arrow.marks import Condition, MarkFinder
 from optimizer.algebra import AggregateItem, Join, MarkJoin, PlanNode, SingleJoin, SortKey, conjunction
 from optimizer.algebra.kinds import PLAIN_JOINS, JoinKind
 from optimizer.algebra.physical import HashAggregate, HashJoin, MergeJoin, NestedLoopJoin, Sort
@@ -318,6 +319,28 @@ def test_null_safe_keys_of_an_index() -> None:
     without = KeyIndex([pa.array([1, 2, 3])], 1)  # no NULL to find
     assert without.find([pa.array([2, None])]).tolist() == [1, -1]
     assert KeyIndex([pa.nulls(3)], 1).find([pa.nulls(2)]).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("null", [None, 5, 62, 63, 64, 69])
+def test_more_keys_than_a_word_has_bits(null: int | None) -> None:
+    full = [pa.array([i], I64) for i in range(70)]
+    some = [pa.nulls(1, I64) if i == null else key for i, key in enumerate(full)]
+    row, condition = pa.RecordBatch.from_arrays(full, [f"c{i}" for i in range(70)]), Condition((), None)  # type: ignore[arg-type]
+    mark = None if null is not None else True
+    assert MarkFinder(row, some, 0, condition).marks(row, full).to_pylist() == [mark]
+    assert MarkFinder(row, full, 0, condition).marks(row, some).to_pylist() == [mark]
+    index = KeyIndex(some, (1 << 70) - 1)
+    assert index.find(some).tolist() == [0] and index.find(full).tolist() == [0 if mark else -1]
+
+
+def test_a_build_key_that_raises_meets_no_row() -> None:
+    tables = {"big": {"x": range(2000), "g": [x % 7 for x in range(2000)]}, "small": {"s": [*map(str, range(20)), "bad"]}}
+    sql = "select count(*) n from (select x from big where x % 7 {} g) a join small on a.x = small.s::bigint"
+    session = Session({name: pa.table(columns) for name, columns in tables.items()})
+    assert session.explain(sql.format("<>")).query.plan.inputs[0].op.name == "hash_join"
+    assert session.sql(sql.format("<>")).table.to_pydict() == {"n": [0]}
+    with pytest.raises(ExecutionError, match=r"^hash_join: 'bad' cannot be read as int64, in CAST"):
+        session.sql(sql.format("="))
 
 
 def test_a_scalar_subquery_of_two_rows_is_an_error_where_its_relation_has_rows() -> None:

@@ -84,6 +84,20 @@ def test_what_kernels_make_counts(operator: str, folder: Path) -> None:
     assert Session(folder, memory_limit=f"{enough}MB").sql(sql).table == Session(folder).sql(sql).table
 
 
+AS_IT_GROWS = {  # queries that end in another way, or hold more, where all of it is counted at the end
+    "hash_set_op": "select n, m from t except all select n, cast('x' || m as bigint) from t",
+    "nested_apply": "select (select max(v) from (values (1), (2)) w(v) where v <= a.n) from (select n from t where n < 2400) a",
+    "kept_rows": "select n from t a where n < 9 and exists (select 1 from t b where b.n + a.n > 150000)",
+}
+
+
+@pytest.mark.parametrize("operator", AS_IT_GROWS)
+def test_what_is_held_counts_as_it_grows(operator: str, folder: Path) -> None:
+    settings = {"decorrelate": "none", "disable": ["apply_to_nested_apply"]}
+    with pytest.raises(ExecutionError, match=rf"^{operator}: it holds 1\.[0-3] MB.*, and the query may hold 1.0 MB"):
+        Session(folder, settings, memory_limit="1MB").sql(AS_IT_GROWS[operator])
+
+
 def test_a_limit_that_is_kept_changes_nothing(folder: Path) -> None:
     sql = "select m % 10 k, count(*) n from t group by 1 order by 1"
     assert Session(folder, memory_limit="64MB", timeout=3600).sql(sql).table == Session(folder).sql(sql).table
