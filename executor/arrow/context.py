@@ -48,7 +48,8 @@ class Tuning:
     `batch`: rows of a batch that an operator makes. `pairs`: candidate pairs a join holds at a time. `window`: rows a merge
     join or streaming aggregate gathers before it works. `merge`: partial groups (or top-k candidates) gathered before they
     are merged, `part` of them at a time. `inline`: a batch of fewer rows is not worth a thread. `workers`: threads of a pipeline.
-    `cache`: bytes of results that an Apply remembers. `filters`: build sides of hash joins filter the scans below the probe side.
+    `cache`: bytes of results that an Apply remembers, a quarter of a memory limit at most. `filters`: build sides of hash joins
+    filter the scans below the probe side.
     """
 
     batch: int = 131_072  # a row group of most writers

@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType
@@ -114,6 +115,8 @@ def execute(
     allow_depth(plan)
     keep_freed_memory()
     run, tuning = _Run(columns, counters, watch), tuning or Tuning()
+    if watch is not None and watch.limits.bytes is not None:
+        tuning = replace(tuning, cache=min(tuning.cache, watch.limits.bytes // 4))
     filters = RuntimeFilters() if tuning.filters else None
     encoded, counted = encoded_texts(plan, columns, sources), counted_rows(plan)
     context = Context(

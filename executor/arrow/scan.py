@@ -200,7 +200,11 @@ def _dataset(source: TableSource, files: Sequence[Path], names: list[str]) -> ds
     """The files, which have these columns."""
     states = [os.stat(file) for file in files]
     versions = tuple((str(file), s.st_ino, s.st_size, s.st_mtime_ns) for file, s in zip(files, states, strict=True))
-    dataset = _opened(versions, source.schema, "ipc" if source.format == "arrow" else "parquet")
+    what = versions, source.schema, "ipc" if source.format == "arrow" else "parquet"
+    try:
+        dataset = _opened(*what)
+    except TypeError:  # the schema has a type of somebody's own that cannot be hashed
+        dataset = _opened.__wrapped__(*what)
     for fragment in dataset.get_fragments():
         _check_columns(fragment.path, fragment.physical_schema.names, names)
     return dataset

@@ -47,9 +47,7 @@ def check_names(path: Path, schema: pa.Schema) -> None:
     """Raises CatalogError where several columns have one name."""
     repeated = next((name for name, count in Counter(schema.names).items() if count > 1), None)
     if repeated is not None:
-        raise CatalogError(
-            f'{path} has more than one column "{repeated}"\nrename all but one of them, or move the file out of the folder'
-        )
+        raise CatalogError(f'{path} has more than one column "{repeated}": rename all but one of them')
 
 
 def with_nanoseconds(files: list[FileFacts]) -> list[FileFacts]:
