@@ -18,10 +18,11 @@ _CLAUSES = {
     "qualify": ("QUALIFY", "QUALIFY"), "windows": ("WINDOW", "WINDOW"), "sample": ("TABLESAMPLE", "TABLESAMPLE"),
     "locks": ("FOR UPDATE", "FOR"), "laterals": ("LATERAL", "LATERAL"), "by_name": ("BY NAME", "BY"),
     "grouping_sets": ("GROUPING SETS", "GROUPING"), "rename": ("* RENAME", "RENAME"),
-    "limit_options": ("LIMIT WITH TIES", "LIMIT"), "ordinality": ("WITH ORDINALITY", "ORDINALITY"),
+    "limit_options": ("LIMIT WITH TIES", "LIMIT"), "offset": ("WITH ORDINALITY", "ORDINALITY"),
     "recursive": ("a recursive CTE", "RECURSIVE"), "into": ("SELECT INTO", "INTO"), "cross_apply": ("APPLY", "APPLY"),
 }  # fmt: skip
 _HINTS = {
+    "offset": "number the rows: row_number() OVER ()",
     "sample": "write a condition such as random() < 0.1, which keeps a tenth of the rows",
     "cross_apply": "write CROSS JOIN LATERAL (...), or LEFT JOIN LATERAL (...) x ON TRUE for OUTER APPLY",
 }

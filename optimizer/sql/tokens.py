@@ -35,8 +35,9 @@ _NO_NAMES = _OPERATORS | types("STAR NUMBER COMMA DOT R_PAREN SEMICOLON")
 NOTHING_YET = _OPERATORS | types(
     "L_PAREN COMMA SELECT DISTINCT FROM WHERE HAVING GROUP_BY ORDER_BY PARTITION_BY ON AND OR NOT WHEN THEN ELSE"
 )
+_FROM, _CLOSED = TokenType.FROM, TokenType.R_PAREN
 _NOT_NEGATED = types("IS ISNULL NOTNULL GLOB RLIKE")  # by a NOT before them
-_CHECKED = types("COMMA ALIAS OVER ON DOT USING WHEN THEN LT GT DESC NOT RLIKE NULLSAFE_EQ")
+_CHECKED = types("COMMA ALIAS OVER PARTITION_BY ON DOT USING WHEN THEN LT GT DESC NOT RLIKE NULLSAFE_EQ")
 _OTHERS = types("NOT RLIKE NULLSAFE_EQ")
 _FOREIGN = {"!": "NOT", "<=>": "IS NOT DISTINCT FROM", "RLIKE": "~", "REGEXP": "~"}  # and what DuckDB has instead
 _CLAUSES = {kind: i for i, kinds in enumerate((
@@ -134,6 +135,8 @@ def check_neighbours(source: Source, tokens: list[Any]) -> None:
                 raise _missing(source, token, "an expression")
             case TokenType.ALIAS | TokenType.OVER if follows in _NO_NAMES:
                 raise _missing(source, after or token, "a name")
+            case (TokenType.OVER | TokenType.PARTITION_BY) as kind if follows is (_FROM if kind is TokenType.OVER else _CLOSED):
+                raise _missing(source, after or token, "a window" if kind is TokenType.OVER else "an expression")
             case TokenType.OVER if before and before.text.upper() == "NULLS":
                 hint = "IGNORE NULLS stands inside the parentheses: lag(x IGNORE NULLS)"
                 raise SqlError(f'syntax error at "{before.text}"', source.sql, before.start, before.end + 1, hint)
