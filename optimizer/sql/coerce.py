@@ -202,7 +202,7 @@ def comparable(source: Source, function: str, left: Operand, right: Operand) -> 
 def mismatch(source: Source, what: str, type: DataType, operand: Operand) -> Exception:
     cast = "convert one side explicitly: CAST(... AS ...)"
     hint = OPAQUE if is_opaque(type) else cast_hint(operand.scalar, STRING, cast)
-    if any(is_date(t) or is_timestamp(t) for t in (type, operand.type)) and any(map(is_numeric, (type, operand.type))):
+    if (is_date(type) or is_timestamp(type)) and is_numeric(operand.type) and not operand.scalar.columns:  # 2024-01-31
         hint = "write dates in quotes: DATE '2024-01-31'"
     return source.error(f"{what} {type_name(type)} and {type_name(operand.type)}", operand.node, hint)
 

@@ -17,7 +17,7 @@ from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, InList, Lit
 from optimizer.algebra.types import DATE, is_date, is_timestamp
 from optimizer.sql.coerce import Operand, bare, comparable, negated, text_of, truth
 from optimizer.sql.parse import LISTED
-from optimizer.sql.rows import compare_rows, row_in_list, row_items
+from optimizer.sql.rows import compare_rows, row_between, row_in_list, row_items
 from optimizer.sql.subqueries import compared_with_any, quantified
 
 if TYPE_CHECKING:
@@ -58,10 +58,8 @@ def _midnight_as_date(operand: Operand, other: Operand) -> Operand:
 
 def _between(binder: ExpressionBinder, node: Any) -> Scalar:
     binder.source.only(node, "this", "low", "high")
-    if row_items(node.this) is not None:
-        return Call(
-            "and", tuple(compare_rows(binder, f, node.this, node.args[end]) for f, end in ((">=", "low"), ("<=", "high"))), BOOL
-        )
+    if (row := row_items(node.this)) is not None:
+        return row_between(binder, row, node.args["low"], node.args["high"])
     value, low, high = binder.operands((node.this, node.args["low"], node.args["high"]))
 
     def made(values: Sequence[Operand]) -> Scalar:

@@ -6,13 +6,14 @@ side may refer to the left, with or without the word LATERAL.
 
 from typing import Any, NamedTuple
 
+from optimizer.algebra.columns import union
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Filter
 from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.scalar_trees import as_outer
 from optimizer.algebra.scalars import Call, Predicate, Scalar
-from optimizer.algebra.subqueries import has_subquery
+from optimizer.algebra.subqueries import has_subquery, subqueries_of
 from optimizer.algebra.trees import Tree
 from optimizer.sql.coerce import Operand
 from optimizer.sql.comparisons import comparison
@@ -88,7 +89,8 @@ def join(context: Context, left: FromItem, right: FromItem, node: Any) -> FromIt
     elif on is not None:
         predicate = conjunction([binder.truth(on)])
         volatile = left.tree.volatile or right.tree.volatile or any(s.volatile for s in predicate)
-        if kind is JoinKind.FULL and volatile and any(map(has_subquery, predicate)):  # which copies both sides
+        reads = [union(part.columns for part in subqueries_of([s])) for s in predicate]  # one that reads both copies both sides
+        if kind is JoinKind.FULL and volatile and any(r & left.tree.columns and r & right.tree.columns for r in reads):
             raise source.unsupported("a FULL JOIN with a subquery in ON and a volatile function", on, "use JOIN or LEFT JOIN")
     if kind.left_only:
         scope = left.scope

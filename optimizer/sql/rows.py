@@ -48,6 +48,21 @@ def row_in_list(binder: ExpressionBinder, items: Sequence[Any], alternatives: Se
     return binder.once(binder.operands(items), made)
 
 
+def row_between(binder: ExpressionBinder, items: Sequence[Any], low: Any, high: Any) -> Scalar:
+    """`(a, b) BETWEEN (c, d) AND (e, f)`."""
+    ends = [(function, node, row_items(node)) for function, node in ((">=", low), ("<=", high))]
+    for _, node, row in ends:
+        if row is None:
+            hint = "write (a, b) BETWEEN (c, d) AND (e, f)"
+            raise binder.source.error("a row value is compared with something that is none", node, hint)
+
+    def made(left: Sequence[Operand]) -> Scalar:
+        tests = (compare_operands(binder, function, left, binder.operands(row or []), node) for function, node, row in ends)
+        return Call("and", tuple(tests), BOOL)
+
+    return binder.once(binder.operands(items), made)
+
+
 def row_equal(binder: ExpressionBinder, left: Sequence[Operand], node: Any, hint: str) -> Scalar:
     """Whether a row equals an AST node that is a row value too."""
     right = row_items(node)
