@@ -60,6 +60,6 @@ def smallest_source(left: Tree, needed: ColumnSet, exact: bool = False) -> Tree:
             case Project() if not needed & defined_columns(node.op):
                 below = node.inputs[0]
         if not isinstance(below, Tree):
-            own = conjunction(s for s in passed if s.columns and not s.columns & ~node.columns and not s.volatile)
+            own = conjunction(s for s in passed if s.columns and not s.columns & ~node.columns and not (s.volatile or s.raises))
             return filtered(own, node)
         node = below

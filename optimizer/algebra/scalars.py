@@ -20,7 +20,7 @@ from optimizer.algebra.columns import ColumnId, ColumnSet, DataType
 from optimizer.algebra.flags import AGGREGATE, NOT_TRUE
 from optimizer.algebra.interning import Interning
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
-from optimizer.algebra.types import cast_may_fail
+from optimizer.algebra.types import cast_may_fail, decimals_may_overflow
 
 BOOL = pa.bool_()
 
@@ -439,7 +439,8 @@ def call_may_fail(function: str, args: tuple[Scalar, ...], type: DataType) -> bo
     if function in ("+", "-", "*", "neg", "abs"):
         if pa.types.is_floating(type):
             return False
-        return not pa.types.is_decimal(type) or (type.precision == 38 and function in ("+", "-", "*"))
+        if pa.types.is_decimal(type):
+            return len(args) == 2 and decimals_may_overflow(function, args[0].type, args[1].type, type)
     return True
 
 

@@ -170,18 +170,26 @@ def arithmetic_type(function: str, a: DataType, b: DataType) -> DataType | None:
     if function == "%":
         return _common_number(a, b)
     a, b = decimal_of(a), decimal_of(b)
-    if function == "*":
-        precision, scale = a.precision + b.precision, a.scale + b.scale
-        if scale > MAX_PRECISION:
-            return None
-        narrow = scale < _NARROW_PRECISION
-    else:
-        scale = max(a.scale, b.scale)
-        precision = max(a.precision - a.scale, b.precision - b.scale) + scale + 1
-        narrow = True
+    precision, scale = _digits(function, a, b)
+    if scale > MAX_PRECISION:
+        return None
+    narrow = function != "*" or scale < _NARROW_PRECISION
     if precision > _NARROW_PRECISION and narrow and max(a.precision, b.precision) <= _NARROW_PRECISION:
         precision = _NARROW_PRECISION
     return pa.decimal128(min(precision, MAX_PRECISION), scale)
+
+
+def _digits(function: str, a: DataType, b: DataType) -> tuple[int, int]:
+    """The precision and the scale that every sum, difference or product of two decimals has room in."""
+    if function == "*":
+        return a.precision + b.precision, a.scale + b.scale
+    scale = max(a.scale, b.scale)
+    return max(a.precision - a.scale, b.precision - b.scale) + scale + 1, scale
+
+
+def decimals_may_overflow(function: str, a: DataType, b: DataType, result: DataType) -> bool:
+    """Whether `a + b`, `a - b` or `a * b` may not fit the decimal type that `arithmetic_type` gives it."""
+    return bool(result.precision == MAX_PRECISION or _digits(function, decimal_of(a), decimal_of(b))[0] > result.precision)
 
 
 def type_width(type: DataType) -> float:

@@ -59,7 +59,7 @@ def _choice(node: Tree, columns: Columns, most: int) -> Tree:
         form = unnesting.over(apply, source)
         if not isinstance(form.op, Apply) and not any(same_shape(form, other) for other in forms):
             forms.append(form)
-    if cover.domains:  # else the search makes the grouping above the join of the one below it
+    if cover.domains.made:  # else the search makes the grouping above the join of the one below it
         grouped = grouped_by_left(node.op, left, General(columns).decorrelate(right), columns)
         forms += [grouped] if grouped is not None else []
     kept = Tree(node.op, (left, alternatives(right, columns, most - 1)))

@@ -12,12 +12,12 @@ def named(columns: Columns, ids: ColumnSet) -> str:
 
 
 def one_form(root: Tree, free: ColumnSet, columns: Columns) -> bool:
-    """Whether equal bindings of `free` are the same, or nothing in the tree tells them apart."""
+    """Whether equal bindings of `free` are the same, or nothing in the tree tells them apart or shows them."""
     ambiguous = column_set(column for column in column_ids(free) if not has_one_form(columns[column].type))
     if not ambiguous:
         return True
     return all(
-        is_congruent(bound_to(scalar, ambiguous))
+        has_one_form(scalar.type) and is_congruent(bound_to(scalar, ambiguous))
         for node in postorder(root)
         if isinstance(node, Tree)
         for scalar in node.op.scalars()

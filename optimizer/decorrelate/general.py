@@ -17,7 +17,6 @@ from dataclasses import replace
 
 from optimizer.algebra.building import filtered, passed_all, passed_as, reference, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set, union
-from optimizer.algebra.domain import domain
 from optimizer.algebra.flags import RAISES
 from optimizer.algebra.kinds import JoinKind, SetOpKind
 from optimizer.algebra.logical import (
@@ -39,9 +38,10 @@ from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.rebuild import replace_outer
 from optimizer.algebra.scalar_trees import as_outer, bound_to
 from optimizer.algebra.scalars import Case, ColumnRef, OuterRef, Predicate, Scalar
-from optimizer.algebra.trees import Tree, postorder
+from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.applies import replace_applies
 from optimizer.decorrelate.correlation import named, one_form
+from optimizer.decorrelate.domains import Domains
 from optimizer.decorrelate.empty_sets import apart
 from optimizer.decorrelate.first_rows import first_rows
 from optimizer.decorrelate.one_row import one_row, over_one_row, row_for_each
@@ -63,17 +63,13 @@ from optimizer.prepass.report import Firing
 
 Repr = dict[ColumnId, ColumnId]  # outer column -> the local column that holds its value
 
-MOST_COPIED = 1_000  # operators of left inputs that exact domains copy, each of which may hold such copies itself
-
 
 class General:
-    """Unnests a tree. `substitute`: leave the domain out where inner columns equal all outer ones (the cover). `domains` of it
-    were needed, of which exact ones copied `copied` operators."""
+    """Unnests a tree. `substitute`: leave the domain out where inner columns equal all outer ones (the cover)."""
 
     def __init__(self, columns: Columns, substitute: bool = True) -> None:
         self.columns, self.substitute = columns, substitute
-        self.copied = 0
-        self.domains = 0
+        self.domains = Domains(columns)
         self.steps: list[Firing] = []
 
     def decorrelate(self, root: Tree) -> Tree:
@@ -126,12 +122,7 @@ class General:
             if left.volatile:
                 raise Stays("its left input is volatile, so it cannot be evaluated twice for a domain")
             marks.append(needed)
-            self.domains += 1
-            bound = domain(source, needed, self.columns, exact)
-            self.copied += len(list(postorder(bound[0]))) if exact else 0
-            if self.copied > MOST_COPIED:
-                raise Stays("it may raise an error, and its left input, to be copied whole, is large by such copies")
-            return bound
+            return self.domains.of(source, needed, exact)
 
         free &= inside.outer  # what stands above an aggregate is computed of the left row
         state = Unnesting(free, bindings, self.substitute and not exact)

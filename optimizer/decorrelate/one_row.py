@@ -23,6 +23,7 @@ from optimizer.algebra.scalar_trees import bound_to, substitute
 from optimizer.algebra.scalars import BOOL, FALSE, Call, Case, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.state import Held, local_calls, meet
+from optimizer.prepass.movable import grow
 
 
 class OneRow(NamedTuple):
@@ -48,7 +49,8 @@ def one_row(root: Tree) -> OneRow | None:
     values: dict[ColumnId, Scalar] = {item.id: ColumnRef(item.id, item.call.type) for item in node.op.aggregates}
     condition: list[Scalar] = []
     for step in reversed(chain):
-        if any(s.volatile for s in step.op.scalars()):
+        scalars = step.op.scalars()
+        if any(s.volatile for s in scalars) or grow(scalars, values):
             return None
         match step.op:
             case Project(items):

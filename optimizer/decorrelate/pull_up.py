@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from optimizer.algebra.building import filtered, passed, passed_all, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
+from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.flags import RAISES
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Limit, Project, ProjectItem
@@ -23,6 +24,7 @@ from optimizer.algebra.scalar_trees import bound_to, substitute
 from optimizer.algebra.scalars import BOOL, TRUE, Call, Case, ColumnRef, Literal, Predicate, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.one_row import is_true
+from optimizer.prepass.movable import grow
 
 
 class Pulled(NamedTuple):
@@ -45,7 +47,7 @@ def pull_up(root: Tree, outer: ColumnSet, columns: Columns) -> Pulled | None:
             if below is None:
                 return None
             tested = [substitute(s, below.values) for s in predicate]
-            if any(s.volatile for s in tested):
+            if any(s.volatile for s in tested) or grow(predicate, below.values):
                 return None
             up, stay = _apart(tested, outer, below.conjuncts)
             return Pulled(filtered(stay, below.tree), (*below.conjuncts, *up), below.values)
@@ -71,6 +73,8 @@ def pull_up(root: Tree, outer: ColumnSet, columns: Columns) -> Pulled | None:
             below = pull_up(inputs[0], outer, columns)
             if below is None or below.values or predicate_columns(below.conjuncts) & ~column_set(keys):
                 return None
+            if not all(map(is_congruent, below.conjuncts)):  # asked of one row of a group
+                return None
             return Pulled(Tree(root.op, (below.tree,)), below.conjuncts, {})
     return None
 
@@ -93,7 +97,7 @@ def _project(items: tuple[ProjectItem, ...], node: Tree, outer: ColumnSet, colum
     """Items that read from outside become values, and those that may raise where conjuncts go up; what conjuncts and values read
     is passed through."""
     below = pull_up(node, outer, columns)
-    if below is None:
+    if below is None or grow([item.value for item in items], below.values):
         return None
     kept: list[ProjectItem] = []
     values: dict[ColumnId, Scalar] = {}

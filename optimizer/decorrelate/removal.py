@@ -121,6 +121,9 @@ class _Removal:
             return None
         if not subquery.left and at_least_one_row(subquery.tree):
             return Tree(Filter((FALSE,)), (below,)) if negated else below
+        known = below.props.not_null | subquery.tree.props.not_null
+        if negated and not all(has_subquery(s) or is_not_null(s, known) for s in (*subquery.left, *subquery.right)):
+            return None
         subquery, below = self._with_plain_left(subquery, below, ())
         inner, condition = self._compared(subquery)
         if negated and not is_not_null(condition, below.props.not_null | inner.props.not_null):
@@ -250,7 +253,7 @@ class _Removal:
             kind = JoinKind.INNER
         else:
             kind = JoinKind.LEFT if inner.props.at_most_one_row else JoinKind.SINGLE
-        guarded = self._guarded(inner, guards, below, raises=kind is JoinKind.SINGLE)
+        guarded, below = self._guarded(inner, guards, below, raises=kind is JoinKind.SINGLE)
         if guarded is not inner and kind is JoinKind.INNER:
             kind = JoinKind.LEFT
         after = Tree(Apply(kind, ()), (below, guarded))
@@ -263,7 +266,7 @@ class _Removal:
         inner, condition = self._compared(subquery)
         mark = self.columns.new("mark", BOOL, True).id
         predicate = conjunction([condition])
-        inner = self._guarded(_without_idle_limit(inner, predicate), guards, below, raises=False)
+        inner, below = self._guarded(_without_idle_limit(inner, predicate), guards, below, raises=False)
         after = Tree(Apply(JoinKind.MARK, predicate, mark), (below, inner))
         return ColumnRef(mark, BOOL), self._note("any" if subquery.left else "exists", after, below)
 
@@ -273,12 +276,15 @@ class _Removal:
         for scalar in subquery.left:
             value, below = self._placed(scalar, below, guards)
             if value.volatile:
-                id = self.columns.new("value", value.type, True).id
-                kept = passed_all(below, self.columns)
-                below = Tree(Project((*kept, ProjectItem(id, value))), (below,))
-                value = ColumnRef(id, value.type)
+                value, below = self._column("value", value, below)
             left.append(value)
         return AnySubquery(subquery.function, tuple(left), subquery.right, subquery.tree), below
+
+    def _column(self, name: str, value: Scalar, below: Tree) -> tuple[Scalar, Tree]:
+        """A value as a column of its own."""
+        id = self.columns.new(name, value.type, True).id
+        kept = passed_all(below, self.columns)
+        return ColumnRef(id, value.type), Tree(Project((*kept, ProjectItem(id, value))), (below,))
 
     def _inner(self, subquery: Subquery) -> tuple[Tree, dict[ColumnId, ColumnId]]:
         """The subquery's tree, the subqueries in it removed, under column ids that no other use of it has; and the new ids."""
@@ -295,12 +301,14 @@ class _Removal:
         right = tuple(renamed_scalar(s, new) for s in subquery.right)
         return inner, AnySubquery(subquery.function, subquery.left, right, inner).condition
 
-    def _guarded(self, inner: Tree, guards: tuple[Scalar, ...], below: Tree, raises: bool) -> Tree:
-        """The subquery without rows where its value does not matter, if evaluating it there could raise."""
-        usable = [as_outer(g, below.columns) for g in guards if not g.volatile and not g.columns & ~below.columns]
+    def _guarded(self, inner: Tree, guards: tuple[Scalar, ...], below: Tree, raises: bool) -> tuple[Tree, Tree]:
+        """The subquery without rows where its value does not matter, if evaluating it there could raise. It reads whether it
+        does from a column, of which there are two values."""
+        usable = conjunction(g for g in guards if not g.volatile and not g.columns & ~below.columns)
         if not usable or not (raises or inner.flags & RAISES):
-            return inner
-        return Tree(Filter(conjunction(usable)), (inner,))
+            return inner, below
+        matters, below = self._column("matters", is_true(*usable), below)
+        return _sheltered(inner, as_outer(matters, below.columns)), below
 
     def _note(self, form: str, after: Tree, before: Tree) -> Tree:
         op, inner = after.op, after.inputs[1]
@@ -314,6 +322,16 @@ class _Removal:
 def _by_subqueries(predicate: Predicate) -> tuple[list[Scalar], list[Scalar]]:
     """The conjuncts without subqueries, and those with some."""
     return [s for s in predicate if not has_subquery(s)], [s for s in predicate if has_subquery(s)]
+
+
+def _sheltered(tree: Tree, matters: Scalar) -> Tree:
+    """The tree without rows, and with nothing computed, where a scalar that is the same for all of them is not TRUE."""
+    match tree.op:
+        case Project() | Filter() | Limit() | Window() | Aggregate():
+            scalar = isinstance(tree.op, Aggregate) and not tree.op.keys  # has a row over none
+            tree = Tree(tree.op, (_sheltered(tree_of(tree.inputs[0]), matters),))
+            return Tree(Filter((matters,)), (tree,)) if scalar else tree
+    return Tree(Filter((matters,)), (tree,))
 
 
 def _without_idle_limit(inner: Tree, predicate: Predicate) -> Tree:

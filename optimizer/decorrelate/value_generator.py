@@ -14,7 +14,6 @@ from typing import NamedTuple
 from optimizer.algebra.building import filtered, reference, tree_of
 from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.congruence import has_one_form
-from optimizer.algebra.domain import domain
 from optimizer.algebra.flags import RAISES
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import Aggregate, Filter, Limit, Project, ProjectItem, Scan, Values
@@ -25,6 +24,7 @@ from optimizer.algebra.scalar_trees import bound_to
 from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.correlation import named, one_form
+from optimizer.decorrelate.domains import Domains
 from optimizer.decorrelate.first_rows import first_rows
 from optimizer.decorrelate.one_row import one_row, over_one_row, row_for_each
 from optimizer.decorrelate.pull_up import without_idle_distinct
@@ -45,6 +45,7 @@ class Frame(NamedTuple):
 class ValueGenerator:
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
+        self.domains = Domains(columns)
         self.steps: list[Firing] = []
 
     def decorrelate(self, root: Tree) -> Tree:
@@ -74,7 +75,7 @@ class ValueGenerator:
         if not one_form(right, free, self.columns):
             raise Stays("equal bindings may differ (0.0 and -0.0), and it can tell them apart")
         found = one_row(right)
-        walk = _Walk(self.columns, left, free, exact=bool((right if found is None else found.aggregate).flags & RAISES))
+        walk = _Walk(self.domains, left, free, exact=bool((right if found is None else found.aggregate).flags & RAISES))
         if found is not None:
             aggregate = found.aggregate.op
             assert isinstance(aggregate, Aggregate)
@@ -92,8 +93,9 @@ class ValueGenerator:
 class _Walk:
     """The rebuilding of one right input. `generated`: outer columns for which generators were joined in."""
 
-    def __init__(self, columns: Columns, left: Tree, free: ColumnSet, exact: bool) -> None:
-        self.columns, self.left, self.free, self.exact = columns, left, free, exact
+    def __init__(self, domains: Domains, left: Tree, free: ColumnSet, exact: bool) -> None:
+        self.domains, self.columns = domains, domains.columns
+        self.left, self.free, self.exact = left, free, exact
         self.generated: ColumnSet = 0
 
     def frame(self, tree: Tree) -> Frame:
@@ -148,16 +150,17 @@ class _Walk:
         return Frame(filtered(localized_predicate(predicate, below.held), below.tree), below.held)
 
     def holding(self, frame: Frame, read: ColumnSet) -> Frame:
-        """The frame with a value generator joined in for those of `read` that it does not hold."""
-        missing = read & ~column_set(frame.held)
-        if not missing:
+        """The frame with a value generator joined in for those of `read` that it does not hold; of all free ones where no
+        combination may be tried that no left row has."""
+        if not read & ~column_set(frame.held):
             return frame
+        missing = (self.free if self.exact else read) & ~column_set(frame.held)
         values, held = self._generator(missing)
         return Frame(Tree(Join(JoinKind.INNER, ()), (values, frame.tree)), {**frame.held, **held})
 
     def _generator(self, wanted: ColumnSet) -> tuple[Tree, Held]:
         self.generated |= wanted
-        return domain(self.left, wanted, self.columns, self.exact)
+        return self.domains.of(self.left, wanted, self.exact)
 
     def _join(self, op: IndependentJoin, left: Tree, right: Tree) -> Frame:
         a, b = self.frame(left), self.frame(right)

@@ -103,7 +103,7 @@ def _find(graph: JoinGraph, links: JoinGraph, left_deep: bool, most_sets: int, l
     largest = max(map(len, blocks.complete), default=0)  # relations that are all joined with each other
     if not left_deep and (3**largest - 2 ** (largest + 1) + 1) // 2 > MOST_SPLITS:
         return None
-    by_size = _connected_sets(graph, most_sets)
+    by_size = _connected_sets(graph, most_sets, late)
     if by_size is None:
         return None
     sets = np.concatenate(by_size)
@@ -114,7 +114,7 @@ def _find(graph: JoinGraph, links: JoinGraph, left_deep: bool, most_sets: int, l
     result = SetSplits(sets, [], position)
     linked = None
     if links is not graph:
-        connected = _connected_sets(links, most_sets)
+        connected = _connected_sets(links, most_sets, late)
         assert connected is not None  # there are no more than of the graph
         linked = np.zeros(len(sets), dtype=bool)
         linked[result.positions(np.concatenate(connected))] = True
@@ -149,14 +149,18 @@ def _find(graph: JoinGraph, links: JoinGraph, left_deep: bool, most_sets: int, l
     return result
 
 
-def _connected_sets(graph: JoinGraph, most: int) -> list[Sets] | None:
+def _connected_sets(graph: JoinGraph, most: int, late: Callable[[], bool]) -> list[Sets] | None:
     """The connected sets of each size, ascending; None if there are more than `most`."""
     single = [np.int64(1 << i) for i in range(graph.n)]
     adjacency = np.array(graph.adjacency, dtype=np.int64)
     level = np.array(single, dtype=np.int64)
     levels, near, count = [level], adjacency.copy(), graph.n
-    for _ in range(2, graph.n + 1):
+    for size in range(2, graph.n + 1):
         free = near & ~level
+        if count + int(np.bitwise_count(free).sum()) // size > most:  # a set is made of at most `size` smaller ones
+            return None
+        if late():
+            raise OutOfTime
         level = np.unique(np.concatenate([level[free & bit != 0] | bit for bit in single]))
         count += len(level)
         if count > most:

@@ -57,9 +57,12 @@ def _aside(search: Search) -> Iterator[None]:
     search.counters, search.exploration = Counters(), "all"
     search.trace = search.memo.trace = None
     search.budget = search.deadline = INFINITY
-    yield
-    search.counters, search.trace, search.budget, search.deadline, search.exploration = kept
-    search.memo.trace, search.stale = search.trace, False
+    search.counters.ways = kept[0].ways  # whose numbers are taken
+    try:
+        yield
+    finally:
+        search.counters, search.trace, search.budget, search.deadline, search.exploration = kept
+        search.memo.trace, search.stale = search.trace, False
 
 
 def _split(search: Search, rule: TransformationRule, graph: LogicalExpr) -> None:

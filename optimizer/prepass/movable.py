@@ -1,7 +1,7 @@
 """Which conjuncts a rule may move to other rows, and how they are written there."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 from optimizer.algebra.building import filtered, tree_of
@@ -57,11 +57,15 @@ def repeats(readers: Iterable[Scalar], values: Mapping[ColumnId, Scalar]) -> boo
     return any(times > 1 and not isinstance(values[id], ColumnRef | Literal) for id, times in uses.items())
 
 
+def grow(readers: Sequence[Scalar], values: dict[ColumnId, Scalar]) -> bool:
+    """Whether with `values` in the places of columns `readers` would repeat computed ones and be long: each of many projections
+    above each other might double them."""
+    return repeats(readers, values) and is_long(substitute(reader, values) for reader in readers)
+
+
 def over_items(conjunct: Scalar, values: dict[ColumnId, Scalar]) -> Scalar | None:
-    """The conjunct below a projection, whose items are `values`. None where it would repeat computed ones and be long:
-    each of many projections above each other might double it."""
-    said = substitute(conjunct, values)
-    return None if repeats((conjunct,), values) and is_long((said,)) else said
+    """The conjunct below a projection, whose items are `values`; None where it would `grow`."""
+    return None if grow((conjunct,), values) else substitute(conjunct, values)
 
 
 def is_long(scalars: Iterable[Scalar]) -> bool:

@@ -186,14 +186,14 @@ class SearchContext:
     def open(self, goal: Goal, limit: float) -> None:
         """A search of a goal begins."""
         goal.opened += 1
+        because = "first" if goal.opened == 1 else "budget" if goal.status is Status.ABANDONED else "limit"
         if self.trace is not None:
-            because = "first" if goal.opened == 1 else "budget" if goal.status is Status.ABANDONED else "limit"
             self.trace.emit("goal_open", goal=goal.id, limit=limit, attempt=goal.opened, because=because)
         goal.status, goal.limit = Status.OPEN, limit
         goal.next, goal.asked = 0, None
         self.counters.goals_opened += 1
         if goal.opened > 1:
-            self.counters.reopened["limit"] += 1
+            self.counters.reopened[because] += 1
 
     def output(self, goal: Goal) -> tuple[ColumnSet, float]:
         """The columns and the estimated rows of a goal's plans."""

@@ -26,7 +26,7 @@ class Counters:
         self.ways = 0
         self.pruned: Counter[str] = Counter({"group_bound": 0, "predicted": 0, "accumulated": 0, "limit": 0, "dominated": 0})
         self.goals_opened = 0
-        self.reopened: Counter[str] = Counter({"limit": 0, "new expressions": 0})
+        self.reopened: Counter[str] = Counter({"limit": 0, "budget": 0, "new expressions": 0})
         self.heuristic = ""
         self.narrowed = False
         self.budget = ""

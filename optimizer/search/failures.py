@@ -68,5 +68,7 @@ def what_was_found(search: SearchContext) -> str:
         return f"{text}, while exploring{search.fired_most()}; nothing was costed yet"
     if goal.best_cost == INFINITY:
         return f"{text}; no complete plan yet"
-    least = search.memo.groups[goal.group].lower
-    return f"{text}; the best plan so far costs {goal.best_cost:.6g}, and no plan costs less than {least:.6g}"
+    text += f"; the best plan so far costs {goal.best_cost:.6g}"
+    if counters.narrowed or not search.explores_first:
+        return text
+    return f"{text}, and no plan costs less than {search.memo.groups[goal.group].lower:.6g}"

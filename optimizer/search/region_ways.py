@@ -67,8 +67,8 @@ class RegionWays(SetGoals):
             if not self.waited and self._ask_first(search, goal, limit, self.leaf_goals):
                 self.waited = True
                 return False
-            self.begun = True
             if all(leaf.settled for leaf in self.leaf_goals):
+                self.begun = True
                 self.start(self)
         wanted = self.orders.goals(self, goal.required)
         if wanted and goal not in self.orders.asked and self._ask_first(search, goal, limit, wanted):
@@ -89,7 +89,7 @@ class RegionWays(SetGoals):
 
     def ways(self, search: SearchContext, goal: Goal) -> tuple[list[Way], float]:
         if any(not leaf.settled for leaf in self.leaf_goals):
-            return [], INFINITY
+            return [], INFINITY if any(leaf.status is Status.IMPOSSIBLE for leaf in self.leaf_goals) else goal.lower
         if self.merging or self.grown or goal.required != ANY:  # grown: its group may have other expressions
             self.group_of(goal.relations)
             if self.exact and goal.required != ANY:

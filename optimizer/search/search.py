@@ -87,7 +87,7 @@ class Search(SearchContext):
             self.regions.decide()
             self.arrived(new)
         if forms:
-            self._explore_all(root)
+            self._explore_all(root, grown=True)
         self.root = goal
         return bool(forms)
 
@@ -100,7 +100,8 @@ class Search(SearchContext):
             self._explore_all(root)
         return self.memo.find(root)
 
-    def _explore_all(self, root: int) -> None:
+    def _explore_all(self, root: int, grown: bool = False) -> None:
+        """`grown`: the root got expressions that were not there when its bound rose."""
         if not self.memo.group(root).explored:  # it may have been united with groups that are not
             self.push(ExploreInput(self.memo.find(root)))
         explored = self.drain()
@@ -109,7 +110,7 @@ class Search(SearchContext):
                 self.push(ExploreMExpr(graph))
             explored = self.drain()
         self.counters.narrowed |= not explored or bool(self.counters.budget)
-        if self.memo.merges or self._open_rules:
+        if self.memo.merges or self._open_rules or grown:
             self._emit_lower(lower_bounds_fall(self.memo, self.least), "other expressions")
         if self.use_bounds and explored and not self.counters.budget:
             self._emit_lower(lower_bounds_rise(self.memo, root, self.least), "all its expressions")
@@ -156,9 +157,9 @@ class Search(SearchContext):
         for group in self.memo.groups:
             group.goals.clear()
         for goal in self.memo.goals:
+            self.counters.reopened["new expressions"] += goal.opened > 0
             goal.reset()
         self.regions.forget()
-        self.counters.reopened["new expressions"] += 1
         if self.trace is not None:
             self.trace.emit("restart")
 

@@ -444,14 +444,14 @@ def attempt(make: Callable[[int], Data], number: int, ranges: bool = False) -> N
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("numbers", quick_and_slow(blocks(0, 60, 15), blocks(60, 2220, 270)), ids=str)
+@pytest.mark.parametrize("numbers", quick_and_slow(blocks(0, 60, 15), blocks(60, 1410, 270)), ids=str)
 def test_orders(sorted_data: Callable[[int], Data], numbers: range) -> None:
     for number in numbers:
         attempt(sorted_data, number)
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("numbers", quick_and_slow(blocks(0, 40, 20), blocks(40, 1040, 250)), ids=str)
+@pytest.mark.parametrize("numbers", quick_and_slow(blocks(0, 40, 20), blocks(40, 790, 250)), ids=str)
 def test_orders_of_joins_on_ranges(sorted_data: Callable[[int], Data], numbers: range) -> None:
     for number in numbers:
         attempt(sorted_data, number, ranges=True)

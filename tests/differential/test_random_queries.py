@@ -57,7 +57,7 @@ TWICE_THE_SAME = st.builds(
 COMMON_PARTS = st.builds(lambda own, each: {**each, "common_parts": own}, st.sampled_from(("always", "cost")), ANY_WAY)
 
 
-MANY, PARTS = int(os.environ.get("PLANSCOPE_FUZZ_QUERIES", "20000")), 40
+MANY, PARTS = int(os.environ.get("PLANSCOPE_FUZZ_QUERIES", "12000")), 24
 RANDOM = quick_and_slow([(0, 50), (1, 50)], [(2, 200), *((1000 + part, MANY // PARTS) for part in range(PARTS))])
 
 

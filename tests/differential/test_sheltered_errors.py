@@ -42,6 +42,15 @@ CORRELATED = {
     "a join inside": "select x from a where exists (select 1 from b join c on cast(b.s as int) + c.y > 15 where b.x = a.x)",
     "an outer join inside": "select x, (select min(c.y) from b left join c on cast(b.s as int) < c.y where b.x = a.x) from a",
     "an item": "select x, i from a left join lateral (select cast(s as int) i from b where b.x = a.x) on i = 5",
+    "a branch not taken": "select x, case when x > 100 then (select max(cast(s as int) + b.y) from b where b.x >= a.x) end"
+    " from a",
+    "a branch not taken, of one row": "select x, case when x > 100 then (select max(cast(s as int)) from b) end from a",
+    "a branch not taken, the first of all": "select x, case when x > 100"
+    " then (select cast(s as int) from b order by 1 limit 1) end from a",
+    "a branch not taken, of groups": "select x, case when x > 100 then x in (select cast(s as int) from b group by 1) end from a",
+    "a conjunct above a join": "select q.x from (select b.x, b.y from b join a on b.x = a.x where cast(b.s as int) > 0) q"
+    " where q.x <= (select avg(c.y) from c where c.y < q.y + 30)",
+    "two columns of a row": "select x, (select sum(cast(h.s as int) + c.y) from c where c.y > h.y) from h",
     "a subquery inside": "select x from a where exists (select 1 from b where b.x = a.x and (select cast(b.s as int)) > 0)",
 }
 

@@ -4,8 +4,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from optimizer.sql.bind import bind
 from planscope import Session
 from tests.reference.compare import assert_same_bag, rows_of
+from tests.reference.naive import run_query
 
 TABLES = {
     "g": pa.table({"f": [-0.0] * 50 + [0.0] * 50 + [1.0] * 50, "h": [1] * 150}),
@@ -15,6 +17,7 @@ TABLES = {
     "c": pa.table({"v": [5, None, 7, 8]}),
     "u": pa.table({"x": [0.0, -0.0, 2.0]}),
     "m": pa.table({"x": [-0.0]}),
+    "w": pa.table({"x": [-0.0, 0.0, 2.0]}),
 }
 QUERIES = [
     "select count(*) from x, y where exists (select 1 from g where g.f = x.f and g.h = y.h and 1 / g.f < -x.k)",
@@ -24,9 +27,23 @@ QUERIES = [
     "select k from a where k not in (select case when 1 / x > 0 then 1 else 2 end from (select distinct x from u where x < 1))",
     "select 1 / sum(x), 1 / avg(x), 1 / fsum(x), 1 / sum(distinct x) from (select max(x) x from m)",
 ]
+CORRELATED = [  # DuckDB shows one zero for the other
+    "select k, 1 / (select a.f from c where c.v > a.k order by c.v limit 1) from a",
+    "select k, (select count(*) from (select a.f y from c where c.v > a.k limit 5) x where 1 / x.y > 0) from a",
+    *(f"select a.k, x.x + 0.0 from a, lateral (select distinct x from {table} where 1 / x > a.k) x" for table in "uw"),
+    *(f"select k from a where 0.0 in (select x from {table} where 1 / x > a.k group by x having count(*) > 0)" for table in "uw"),
+]
+METHODS = ["none", "quick", "value_generator", "general", "cost"]
 
 
-@pytest.mark.parametrize("method", ["none", "quick", "value_generator", "general", "cost"])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("sql", CORRELATED)
+def test_two_zeros_of_an_outer_row(sql: str, method: str) -> None:
+    session = Session(TABLES, {"decorrelate": method})
+    assert_same_bag(run_query(bind(sql, session.catalog), TABLES), rows_of(session.sql(sql).table))
+
+
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("sql", QUERIES)
 def test_two_zeros(sql: str, method: str) -> None:
     with duckdb.connect() as connection:

@@ -91,7 +91,7 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> list[Engines]:
     return [Engines(root / str(n), n, rows, ORDERS[n % len(ORDERS)]) for n, rows in enumerate(sizes)]
 
 
-MANY = [(3, 80, False), *((100 + part, 500, part == 7) for part in range(8))]
+MANY = [(3, 80, False), *((100 + part, 300, part == 7) for part in range(8))]
 
 
 @pytest.mark.parametrize(("seed", "count", "inverted"), quick_and_slow([(1, 40, False), (2, 20, True)], MANY))

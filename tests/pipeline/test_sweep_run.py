@@ -119,7 +119,7 @@ def test_results_that_are_not_complete_or_not_the_plan_s_are_refused(tmp_path: P
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("items", "kill_after"), [(60, 20), (2016, 1000)])
+@pytest.mark.parametrize(("items", "kill_after"), [(60, 20), (1008, 500)])
 def test_a_killed_sweep_goes_on_where_it_stopped(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, items: int, kill_after: int
 ) -> None:

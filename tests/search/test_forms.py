@@ -15,6 +15,7 @@ from optimizer.explanation.recost import Recosting
 from optimizer.plan_space.of_search import full_space
 from optimizer.rules.catalog import TRANSFORMATIONS
 from optimizer.rules.transform.join_commute import JoinCommute
+from optimizer.search.search import INNER_ORDERING
 from planscope import OptimizedQuery, Optimizer, Replay, Settings, Trace
 from tests.conftest import blocks, quick_and_slow
 from tests.search.snapshot import snapshot
@@ -161,6 +162,14 @@ def test_plans_are_as_cheap_as_with_all_forms(seeds: Sequence[int]) -> None:
         assert found.search.proven or not every.search.proven, (seed, sql)  # a form may be left out by its bound
         out += len(found.engine.left_out)
     assert out > len(seeds) // 10
+
+
+@pytest.mark.parametrize("seed", [3, 8, 25, 38])
+def test_a_form_that_comes_later_lowers_bounds_that_rose(seed: int) -> None:
+    tables, sql = random_query(Random(seed))
+    only_orders = [rule.name for rule in TRANSFORMATIONS if rule.name not in INNER_ORDERING]
+    found, every = (planned(sql, tables, budget_tasks=0, disable=only_orders, **mode) for mode in ({}, EVERY))
+    assert found.cost == pytest.approx(every.cost, rel=1e-9) and found.search.lower_bound <= every.cost * (1 + 1e-9)
 
 
 def test_what_is_left_out_has_groups_of_its_own() -> None:

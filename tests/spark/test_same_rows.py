@@ -86,6 +86,6 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Engines]:
     return functools.cache(lambda index: InTasks(dataset(root, index), index))
 
 
-@pytest.mark.parametrize(("seed_number", "count"), quick_and_slow([(4000, 40)], [(4001 + part, 400) for part in range(8)]))
+@pytest.mark.parametrize(("seed_number", "count"), quick_and_slow([(4000, 40)], [(4001 + part, 400) for part in range(5)]))
 def test_random_queries(pool: Callable[[int], Engines], seed_number: int, count: int) -> None:
     try_queries(pool, seed_number, count, QUERIES, ANY_WAY)

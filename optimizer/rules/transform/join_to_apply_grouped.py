@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from optimizer.algebra.building import filtered
 from optimizer.algebra.columns import column_set
+from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.logical import Aggregate, Scan
 from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import conjunction
@@ -38,8 +39,8 @@ class JoinToApplyGrouped(TransformationRule):
                 if lead not in keys:
                     return ()
                 inside, outside = taken_inside(predicate, left.columns, grouped.columns)
-                below = [s for s in inside if not s.columns & ~column_set((lead,))]
-                above = conjunction(s for s in inside if s.columns & ~column_set((lead,)))
+                below = [s for s in inside if not s.columns & ~column_set((lead,)) and is_congruent(s)]
+                above = conjunction(s for s in inside if s not in below)
                 looked_up = Tree(replace(scan, predicate=conjunction([*scan.predicate, *below])))
                 right = Tree(aggregate, (looked_up,))
                 return (Tree(Apply(kind, outside), (left, filtered(above, right))),)

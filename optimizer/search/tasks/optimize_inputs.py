@@ -80,6 +80,8 @@ class OptimizeInputs(Task):
             if waiting.status in (Status.OPEN, Status.IMPOSSIBLE) or (asked and not pass_limits):  # it has no plan
                 if waiting.status is Status.OPEN:  # the goal is its own input: such a plan would never end
                     counters.cycles += 1
+                    if waiting is not goal:  # which may have others
+                        goal.dropped = min(goal.dropped, lower)
                     if search.trace is not None:
                         search.trace.emit("cycle", goal=goal.id, input=waiting.id)
                 i += 1

@@ -1,6 +1,6 @@
 """Random correlated queries: naive evaluation of the bound tree = every decorrelation method = DuckDB.
 
-20 queries in the default run, 10,000 more among the slow tests, in parts that workers can share. The naive evaluation is the
+40 queries in the default run, 800 more among the slow tests, in parts that workers can share. The naive evaluation is the
 judge; DuckDB must agree with it unless it fails. Where the naive evaluation fails, a plan may fail or look at fewer rows. A
 failure shows the smallest query found, its data as SQL.
 """
@@ -17,7 +17,7 @@ from tests.differential.correlated.tables import DATASETS
 from tests.examples import try_examples
 
 EXAMPLES = (correlated_queries(), st.integers(0, DATASETS - 1))
-PARTS = quick_and_slow(((part, 10) for part in range(4)), ((1000 + part, 255) for part in range(6)))
+PARTS = quick_and_slow(((part, 10) for part in range(4)), ((1000 + part, 200) for part in range(4)))
 
 
 @pytest.mark.few(4)

@@ -14,12 +14,13 @@ from optimizer.algebra import Call, Cast, ColumnRef
 from optimizer.algebra.evaluate import called
 from optimizer.algebra.evaluate_casts import cast
 from optimizer.algebra.scalars import Literal
-from optimizer.algebra.types import integer_range
+from optimizer.algebra.types import arithmetic_type, integer_range
 from optimizer.sql.cast_hints import castable
 
 _DECIMALS = (pa.decimal128(3, 2), pa.decimal128(2, 1), pa.decimal128(2, 2), pa.decimal128(38, 0), pa.decimal128(4, 0))
 _INTEGERS = (pa.int8(), pa.int32(), pa.int64(), pa.uint8())
 _TYPES = (pa.bool_(), *_INTEGERS, pa.float32(), pa.float64(), *_DECIMALS, pa.date32(), pa.timestamp("us"))
+_SIZES = tuple(pa.decimal128(*size) for size in ((4, 2), (10, 2), (18, 2), (18, 0), (19, 4), (38, 2)))
 _SPECIAL = [math.inf, -math.inf, math.nan, 0.0, -1.0, 5e-324]
 
 
@@ -55,6 +56,18 @@ def test_arithmetic(type: Any) -> None:
         never_raises(Call(name, (column, other), type), ends(type), ends(type))
         for value in ends(type):
             never_raises(Call(name, (column, Literal(value, type)), type), ends(type), [value])
+
+
+@pytest.mark.parametrize(("one", "other"), itertools.combinations_with_replacement(_SIZES, 2), ids=str)
+def test_decimals(one: Any, other: Any) -> None:
+    """Results of 18 digits and of 38 may be cut."""
+    for name in ("+", "-", "*"):
+        type = arithmetic_type(name, one, other)
+        assert type is not None
+        call = Call(name, (ColumnRef(0, one), ColumnRef(1, other)), type)
+        never_raises(call, ends(one), ends(other))
+        assert call.raises == (type.precision in (18, 38))
+    never_raises(Call("neg", (ColumnRef(0, one),), one), ends(one))
 
 
 @pytest.mark.parametrize("digits", [-1, 0, 2])
