@@ -553,6 +553,16 @@ def test_partitioned_folders_keep_their_columns(importer, tmp_path):
         importer(shop, name="bad")
 
 
+@pytest.mark.slow
+def test_names_and_texts_are_what_they_are_whatever_the_settings(importer, spark, tmp_path):
+    there = {"planscope": [1], "`": ["\\"]}
+    lay(tmp_path, {"t/day=${env:HOME}/a.parquet": pa.table(there), "u.tsv": '${env:HOME}\t${spark.app.name}\nx\t"1\n"\n'})
+    with configured(spark, {"spark.sql.parser.escapedStringLiterals": "true"}):
+        folder, _ = importer(tmp_path / "t", tmp_path / "u.tsv")
+    assert rows(folder, "t") == [{"planscope": 1, "`": "\\", "day": "${env:HOME}"}]
+    assert rows(folder, "u") == [{"${env:HOME}": "x", "${spark.app.name}": 1}]
+
+
 def test_a_partition_that_is_a_column_too(importer, tmp_path):
     lay(tmp_path, {"t/A=1/x.parquet": pa.table({"a": [2]})})
     with pytest.raises(PipelineError, match=r'x.parquet has a column "A" and lies in a folder A=...; rename one of them'):

@@ -87,6 +87,7 @@ def open_typed(spark: SparkSession, format: str, label: str, path: str) -> Opene
     except (pa.ArrowException, OSError) as error:
         raise PipelineError(damage(label, format, error)) from error
     check_distinct(label, schema.names)
+    _check_settings(label, schema.names)
     # Arrow counts ORC's timestamps in nanoseconds, Spark in microseconds, and takes `zoned` ones for moments of its own time zone
     kept = [pa.timestamp("us", type.tz) if format == "orc" and pa.types.is_timestamp(type) else type for type in schema.types]
     types = dict(zip(schema.names, map(stored_type, kept), strict=True))
@@ -191,6 +192,12 @@ def check_distinct(label: str, names: Sequence[str | None]) -> None:
     """Raises PipelineError for a column that is there twice."""
     if (twice := next((name for i, name in enumerate(names) if name in names[:i]), None)) is not None:
         raise PipelineError(f'{label} has more than one column "{twice}"; rename all but one of them')
+
+
+def _check_settings(label: str, names: Sequence[str]) -> None:
+    """Raises PipelineError for a column of Parquet or ORC for whose name Hadoop would take the value of a setting."""
+    if (name := next((name for name in names if re.search(r"\$\{[^}$ ]+\}", name)), None)) is not None:
+        raise PipelineError(f'{label} has a column "{name}", for which Hadoop would look up a setting; rename it')
 
 
 def damaged_file(error: Exception, labels: Sequence[str]) -> str | None:

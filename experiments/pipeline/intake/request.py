@@ -27,6 +27,8 @@ _CONF = {
     **dict.fromkeys(VECTORIZED, "true"), "spark.sql.legacy.parquet.nanosAsLong": "true",
     "spark.sql.files.minPartitionNum": "1", "spark.sql.ansi.enabled": "true", "spark.sql.session.timeZone": "UTC",
     "spark.sql.unionOutputPartitioning": "false",  # a partition has rows of one file, in their order
+    "spark.sql.variable.substitute": "false",  # a name of a column or a file may have ${...} in it
+    "spark.sql.parser.escapedStringLiterals": "false",  # as `values.literal` writes them
 }  # fmt: skip
 SMALL = 64 << 20  # bytes
 _ENCODING = {"encoding": "default utf-8"}
