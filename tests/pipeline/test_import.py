@@ -595,6 +595,18 @@ def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path, hdfs):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_files_at_uris_that_differ(importer, tmp_path, hdfs, format):
+    """As those of a folder."""
+    one, other = pa.table({"x": pa.array([1], pa.int32()), "y": ["p"]}), pa.table({"x": [2**40]})
+    lay(tmp_path / "there", {f"t/zip=00501/a.{format}": one, f"t/zip=10001/a.{format}": other})
+    with pytest.raises(PipelineError, match=r'zip=00501/a\.\w+ has a column "y", .*zip=10001/a\.\w+ has none\n--merge-schema'):
+        importer(f"{hdfs.uri}/t", format=format)
+    folder, _ = importer(f"{hdfs.uri}/t", format=format, merge_schema=True)
+    assert rows(folder, "t") == [{"x": 1, "y": "p", "zip": "00501"}, {"x": 2**40, "y": None, "zip": "10001"}]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("format", "bad"), [("orc", 1), ("orc", 0), ("parquet", 0)])
 def test_files_at_uris_that_cannot_be_read(importer, tmp_path, hdfs, format, bad):
     """Damaged ones are put aside; of one that cannot be reached nobody knows."""

@@ -107,22 +107,25 @@ def open_typed(spark: SparkSession, format: str, label: str, path: str) -> Opene
     return Opened(label, types, read)
 
 
-def open_table(spark: SparkSession, table: Source, some: Sequence[str] = ()) -> Opened:
-    """What Spark finds elsewhere; `some`: only these of its files. Raises PipelineError with Spark's or the database's reason."""
+def open_table(spark: SparkSession, table: Source, file: str = "") -> Opened:
+    """What Spark finds elsewhere; `file`: only this one of its files. Raises PipelineError with Spark's or the database's
+    reason."""
     said: dict[str, DataType] = {}
     with reading(table):
         source = reader(spark).format(table.format).options(**table.options)
         if table.format == "table":
             frame = spark.read.table(table.path or "")
-        elif some:
-            base = re.split(r"/[^/]*[*?\[{]", table.path or "")[0]
-            frame = source.option("basePath", base).load(list(map(to_read, some)))
+        elif file:
+            frame = source.load(to_read(file))
         else:
             frame = source.load(table.path)
             if table.format == "jdbc" and (said := _exact_as_texts(frame, table.options)):
                 frame = source.option("customSchema", ", ".join(f"{quoted(name)} string" for name in said)).load()
         fields = frame.schema.fields
-    check_distinct(table.label, [one.name for one in fields])
+    label, names = file or table.label, [one.name for one in fields]
+    check_distinct(label, names)
+    if file:
+        _check_settings(label, names)
     types: dict[str, pa.DataType | None] = {}
     for one in fields:
         try:
@@ -130,7 +133,8 @@ def open_table(spark: SparkSession, table: Source, some: Sequence[str] = ()) -> 
         except Exception:  # a type of Spark's own
             types[one.name] = pa.struct([pa.field(one.dataType.simpleString(), pa.null())])
     types.update(dict.fromkeys(said))
-    return Opened(table.label, types, lambda names: _selected(frame, list(map(quoted, names))), said=said, numbered=False)
+    opened = Opened(label, types, lambda names: _selected(frame, list(map(quoted, names))), said=said, numbered=False)
+    return opened.within(table.files.get(file, {}))
 
 
 def _exact_as_texts(frame: DataFrame, options: Mapping[str, str]) -> dict[str, DataType]:

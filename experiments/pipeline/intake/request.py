@@ -29,6 +29,7 @@ _CONF = {
     "spark.sql.unionOutputPartitioning": "false",  # a partition has rows of one file, in their order
     "spark.sql.variable.substitute": "false",  # a name of a column or a file may have ${...} in it
     "spark.sql.parser.escapedStringLiterals": "false",  # as `values.literal` writes them
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # 00501 is no 501
 }  # fmt: skip
 SMALL = 64 << 20  # bytes
 _ENCODING = {"encoding": "default utf-8"}

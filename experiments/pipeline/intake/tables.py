@@ -201,7 +201,7 @@ class Tables:
             self.say(f"{table.name}: looking at {many(len(here), 'file') if table.files else table.label}")
             if not table.files or (table.path is not None and table.format not in ("csv", "json")):
                 try:
-                    found[table.name] = [open_table(self.spark, table, list(here) if len(here) < len(table.files) else ())]
+                    found[table.name] = [open_table(self.spark, table, file) for file in here or [""]]
                 except PipelineError:  # maybe since Spark takes the columns from a damaged file, without saying from which
                     if table.format != "orc" or not (bad := self._unreadable(table)):
                         raise
