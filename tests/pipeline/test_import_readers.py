@@ -13,6 +13,7 @@ from experiments.pipeline.intake import csv_files
 from experiments.pipeline.intake.csv_files import CsvFiles
 from experiments.pipeline.intake.json_files import json_records, open_json
 from experiments.pipeline.intake.prepare import codec_name, is_needed, prepare
+from experiments.pipeline.intake.request import ImportRequest, planned
 from experiments.pipeline.intake.sources import find_sources, tables_elsewhere
 from experiments.pipeline.intake.summary import summary_text
 from experiments.pipeline.intake.values import type_of
@@ -307,6 +308,16 @@ def test_sources(tmp_path):
             find_sources(sources, None, table)
     with pytest.raises(PipelineError, match=r'"T" is there twice: .*x/T\nleave one of them out'):
         tables_elsewhere("parquet", {}, ["s3://x/t", "s3://x/T"], ())
+
+
+def test_names_of_tables_elsewhere_and_of_formats(tmp_path):
+    tables = tables_elsewhere("table", {}, ["shop.orders", "spark_catalog.shop.`items`"], ())
+    tables += tables_elsewhere("avro", {}, ["s3://x/v1.0", "s3://x/people.avro", "s3://x/sales"], ())
+    assert [one.name for one in tables] == ["orders", "items", "v1.0", "people", "sales"]
+    for format, name in (("CSV", "t.txt"), ("Parquet", "t.parquet")):
+        request = ImportRequest((str(lay(tmp_path, {name: ""}) / name),), tmp_path / "out", format=format)
+        (table,) = planned(request).found.tables
+        assert (table.name, table.format, list(table.files)) == ("t", format.lower(), [str(tmp_path / name)])
 
 
 def test_damaged_arrow_offsets_are_an_error(tmp_path):
