@@ -84,6 +84,12 @@ def test_csv(read_csv):
     )
 
 
+def test_csv_blanks_before_a_header_and_rows_over_lines(read_csv):
+    for names in ("a,b", '"a\n ",b'):
+        for blank in ("   ", "\n \n\n ", "\n"):
+            assert read_csv(f'{blank}\n{names}\n"x\ny",2\n'.encode()) == [[("x\ny", "2")]]
+
+
 def test_csv_rows_of_nulls_between_blanks(read_csv):
     """Spark's reader leaves out lines of nothing up to U+0020."""
     for delimiter in "\t \x01":
@@ -155,6 +161,7 @@ def test_csv_options(read_csv):
     options = {"delimiter": ";", "quote": "'", "null": "-", "header": "false"}
     assert read_csv(b"1;'a;b';-\n", b"", names=["x", "y", "z"], **options) == [[("1", "a;b", None)], []]
     assert read_csv(b'a,b\n"x\\"y",2\n', escape="\\") == [[('x"y', "2")]]
+    assert read_csv(b'a,b\n"x ""y""",2\n"x",3\n', escape='"') == [[('x "y"', "2"), ("x", "3")]]
 
 
 def test_csv_files_that_cannot_be_read(read_csv):
