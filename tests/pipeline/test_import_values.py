@@ -91,6 +91,7 @@ def test_stored_values(spark, tmp_path):
     assert become(pa.array([1, 300]), pa.int8()) == [1, None]
     assert become(pa.array([1.0, 1.5, None]), pa.int32()) == [1, None, None]
     assert become(pa.array([2**53, 2**53 + 1]), pa.float64()) == [2.0**53, None]
+    assert become(pa.array([1e300, -1e39, math.inf, 0.5]), pa.float32()) == [None, None, math.inf, 0.5]
     assert become(pa.array(["a", None]).dictionary_encode(), pa.string()) == ["a", None]
     assert become(pa.array([b"ok", b"\xff"]), pa.string()) == ["ok", None]
 
