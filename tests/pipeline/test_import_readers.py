@@ -263,6 +263,7 @@ def test_json_zeros_keep_their_sign(read_json):
 
 def test_json_files_that_cannot_be_read(read_json):
     texts = ['[{"a": 1}, {"a": ', '[{"a": 1}', '[{"a": 1}] x', '[{"a": 1} {"a": 2', '[{"a": 1, "a": 2}]', '{"a": 1,']
+    texts += ['{"a": [\n{"b": 1}\n{"b": 2}\n]}']
     assert all("is no JSON: cut off, more after its array, or a key twice" in one for one in read_json(*texts))
     huge, long = read_json('[{"a": 1e400}]', '[{"a": 1},\n{"a": 1234567890123456789012345678901234567890}]')
     assert "has a number too large for a DOUBLE" in huge and "has a whole number of more than 38 digits" in long
