@@ -602,6 +602,9 @@ def test_files_at_uris_that_differ(importer, tmp_path, hdfs, format):
     lay(tmp_path / "there", {f"t/zip=00501/a.{format}": one, f"t/zip=10001/a.{format}": other})
     with pytest.raises(PipelineError, match=r'zip=00501/a\.\w+ has a column "y", .*zip=10001/a\.\w+ has none\n--merge-schema'):
         importer(f"{hdfs.uri}/t", format=format)
+    lay(tmp_path / "there", {f"u/zip=00501/a.{format}": other, f"u/zip=10001/a.{format}": other})
+    folder, _ = importer(f"{hdfs.uri}/u", format=format, name="alike")
+    assert sorted(row["zip"] for row in rows(folder, "u")) == ["00501", "10001"]
     folder, _ = importer(f"{hdfs.uri}/t", format=format, merge_schema=True)
     assert rows(folder, "t") == [{"x": 1, "y": "p", "zip": "00501"}, {"x": 2**40, "y": None, "zip": "10001"}]
 

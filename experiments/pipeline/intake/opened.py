@@ -107,24 +107,42 @@ def open_typed(spark: SparkSession, format: str, label: str, path: str) -> Opene
     return Opened(label, types, read)
 
 
-def open_table(spark: SparkSession, table: Source, file: str = "") -> Opened:
-    """What Spark finds elsewhere; `file`: only this one of its files. Raises PipelineError with Spark's or the database's
-    reason."""
+def open_elsewhere(spark: SparkSession, table: Source, files: Sequence[str]) -> list[Opened]:
+    """A table, or these files of it, together where they have the same columns. Raises PipelineError with Spark's or the
+    database's reason."""
+    if len(files) < 2 or _alike(spark, table):
+        return [_open(spark, table, files)]
+    return [_open(spark, table, [file]) for file in files]
+
+
+def _alike(spark: SparkSession, table: Source) -> bool:
+    source = reader(spark).format(table.format).options(**table.options)
+    try:
+        return bool(source.load(table.path).schema == source.option("mergeSchema", "true").load(table.path).schema)
+    except Exception:  # one is damaged, or has a column of another type
+        return False
+
+
+def _open(spark: SparkSession, table: Source, files: Sequence[str]) -> Opened:
     said: dict[str, DataType] = {}
+    folders = {file: table.files[file] for file in files}
     with reading(table):
         source = reader(spark).format(table.format).options(**table.options)
         if table.format == "table":
             frame = spark.read.table(table.path or "")
-        elif file:
-            frame = source.load(to_read(file))
+        elif len(files) == 1:
+            frame = source.load(to_read(files[0]))
+        elif len(files) < len(table.files):
+            base = re.split(r"/[^/]*[*?\[{]", table.path or "")[0]
+            frame = source.option("basePath", base).load(list(map(to_read, files)))
         else:
             frame = source.load(table.path)
             if table.format == "jdbc" and (said := _exact_as_texts(frame, table.options)):
                 frame = source.option("customSchema", ", ".join(f"{quoted(name)} string" for name in said)).load()
         fields = frame.schema.fields
-    label, names = file or table.label, [one.name for one in fields]
+    label, names = files[0] if len(files) == 1 else table.label, [one.name for one in fields]
     check_distinct(label, names)
-    if file:
+    if files:
         _check_settings(label, names)
     types: dict[str, pa.DataType | None] = {}
     for one in fields:
@@ -132,9 +150,9 @@ def open_table(spark: SparkSession, table: Source, file: str = "") -> Opened:
             types[one.name] = stored_type(to_arrow_type(one.dataType, timezone="UTC"))
         except Exception:  # a type of Spark's own
             types[one.name] = pa.struct([pa.field(one.dataType.simpleString(), pa.null())])
-    types.update(dict.fromkeys(said))
+    types.update(dict.fromkeys([*said, *(name for each in folders.values() for name in each if name in types)]))
     opened = Opened(label, types, lambda names: _selected(frame, list(map(quoted, names))), said=said, numbered=False)
-    return opened.within(table.files.get(file, {}))
+    return opened.within(folders[files[0]]) if len(files) == 1 else opened
 
 
 def _exact_as_texts(frame: DataFrame, options: Mapping[str, str]) -> dict[str, DataType]:
