@@ -553,6 +553,16 @@ def test_partitioned_folders_keep_their_columns(importer, tmp_path):
         importer(shop, name="bad")
 
 
+@pytest.mark.slow
+def test_names_and_texts_are_what_they_are_whatever_the_settings(importer, spark, tmp_path):
+    there = {"planscope": [1], "`": ["\\"]}
+    lay(tmp_path, {"t/day=${env:HOME}/a.parquet": pa.table(there), "u.tsv": '${env:HOME}\t${spark.app.name}\nx\t"1\n"\n'})
+    with configured(spark, {"spark.sql.parser.escapedStringLiterals": "true"}):
+        folder, _ = importer(tmp_path / "t", tmp_path / "u.tsv")
+    assert rows(folder, "t") == [{"planscope": 1, "`": "\\", "day": "${env:HOME}"}]
+    assert rows(folder, "u") == [{"${env:HOME}": "x", "${spark.app.name}": 1}]
+
+
 def test_a_partition_that_is_a_column_too(importer, tmp_path):
     lay(tmp_path, {"t/A=1/x.parquet": pa.table({"a": [2]})})
     with pytest.raises(PipelineError, match=r'x.parquet has a column "A" and lies in a folder A=...; rename one of them'):
@@ -582,6 +592,21 @@ def test_uris_and_tables_of_the_catalog(importer, spark, tmp_path, hdfs):
     assert [row["id"] for row in rows(importer("three", name="table", format="table")[0], "three")] == [0, 1, 2]
     with pytest.raises(PipelineError, match="say --format"):
         importer("s3a://bucket/orders", name="s3")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_files_at_uris_that_differ(importer, tmp_path, hdfs, format):
+    """As those of a folder."""
+    one, other = pa.table({"x": pa.array([1], pa.int32()), "y": ["p"]}), pa.table({"x": [2**40]})
+    lay(tmp_path / "there", {f"t/zip=00501/a.{format}": one, f"t/zip=10001/a.{format}": other})
+    with pytest.raises(PipelineError, match=r'zip=00501/a\.\w+ has a column "y", .*zip=10001/a\.\w+ has none\n--merge-schema'):
+        importer(f"{hdfs.uri}/t", format=format)
+    lay(tmp_path / "there", {f"u/zip=00501/a.{format}": other, f"u/zip=10001/a.{format}": other})
+    folder, _ = importer(f"{hdfs.uri}/u", format=format, name="alike")
+    assert sorted(row["zip"] for row in rows(folder, "u")) == ["00501", "10001"]
+    folder, _ = importer(f"{hdfs.uri}/t", format=format, merge_schema=True)
+    assert rows(folder, "t") == [{"x": 1, "y": "p", "zip": "00501"}, {"x": 2**40, "y": None, "zip": "10001"}]
 
 
 @pytest.mark.slow

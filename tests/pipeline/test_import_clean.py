@@ -137,6 +137,7 @@ def test_random_files_are_what_spark_makes_of_them(
         ({"t.tsv": "a\tb\n1\t2\n"}, "another delimiter"),
         ({"t.csv": "a\n-nan\n1.5\n"}, "what others read otherwise"),
         ({"t.csv": "a\n true\n"}, "blanks that others pass over"),
+        ({"t.csv": 'a\n"5\n"\n6\n'}, "line breaks that others pass over"),
     ],
 )  # fmt: skip
 def test_what_is_not_plain_is_left_to_spark(

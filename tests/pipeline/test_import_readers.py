@@ -13,6 +13,7 @@ from experiments.pipeline.intake import csv_files
 from experiments.pipeline.intake.csv_files import CsvFiles
 from experiments.pipeline.intake.json_files import json_records, open_json
 from experiments.pipeline.intake.prepare import codec_name, is_needed, prepare
+from experiments.pipeline.intake.request import ImportRequest, planned
 from experiments.pipeline.intake.sources import find_sources, tables_elsewhere
 from experiments.pipeline.intake.summary import summary_text
 from experiments.pipeline.intake.values import type_of
@@ -81,6 +82,12 @@ def test_csv(read_csv):
     assert nulls.endswith(
         '11.csv, line 7: this empty line is a NULL, which is not read where values have line breaks\nwrite "" for a NULL'
     )
+
+
+def test_csv_blanks_before_a_header_and_rows_over_lines(read_csv):
+    for names in ("a,b", '"a\n ",b'):
+        for blank in ("   ", "\n \n\n ", "\n"):
+            assert read_csv(f'{blank}\n{names}\n"x\ny",2\n'.encode()) == [[("x\ny", "2")]]
 
 
 def test_csv_rows_of_nulls_between_blanks(read_csv):
@@ -154,6 +161,7 @@ def test_csv_options(read_csv):
     options = {"delimiter": ";", "quote": "'", "null": "-", "header": "false"}
     assert read_csv(b"1;'a;b';-\n", b"", names=["x", "y", "z"], **options) == [[("1", "a;b", None)], []]
     assert read_csv(b'a,b\n"x\\"y",2\n', escape="\\") == [[('x"y', "2")]]
+    assert read_csv(b'a,b\n"x ""y""",2\n"x",3\n', escape='"') == [[('x "y"', "2"), ("x", "3")]]
 
 
 def test_csv_files_that_cannot_be_read(read_csv):
@@ -255,6 +263,7 @@ def test_json_zeros_keep_their_sign(read_json):
 
 def test_json_files_that_cannot_be_read(read_json):
     texts = ['[{"a": 1}, {"a": ', '[{"a": 1}', '[{"a": 1}] x', '[{"a": 1} {"a": 2', '[{"a": 1, "a": 2}]', '{"a": 1,']
+    texts += ['{"a": [\n{"b": 1}\n{"b": 2}\n]}']
     assert all("is no JSON: cut off, more after its array, or a key twice" in one for one in read_json(*texts))
     huge, long = read_json('[{"a": 1e400}]', '[{"a": 1},\n{"a": 1234567890123456789012345678901234567890}]')
     assert "has a number too large for a DOUBLE" in huge and "has a whole number of more than 38 digits" in long
@@ -307,6 +316,16 @@ def test_sources(tmp_path):
             find_sources(sources, None, table)
     with pytest.raises(PipelineError, match=r'"T" is there twice: .*x/T\nleave one of them out'):
         tables_elsewhere("parquet", {}, ["s3://x/t", "s3://x/T"], ())
+
+
+def test_names_of_tables_elsewhere_and_of_formats(tmp_path):
+    tables = tables_elsewhere("table", {}, ["shop.orders", "spark_catalog.shop.`items`"], ())
+    tables += tables_elsewhere("avro", {}, ["s3://x/v1.0", "s3://x/people.avro", "s3://x/sales"], ())
+    assert [one.name for one in tables] == ["orders", "items", "v1.0", "people", "sales"]
+    for format, name in (("CSV", "t.txt"), ("Parquet", "t.parquet")):
+        request = ImportRequest((str(lay(tmp_path, {name: ""}) / name),), tmp_path / "out", format=format)
+        (table,) = planned(request).found.tables
+        assert (table.name, table.format, list(table.files)) == ("t", format.lower(), [str(tmp_path / name)])
 
 
 def test_damaged_arrow_offsets_are_an_error(tmp_path):

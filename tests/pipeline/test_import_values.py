@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
@@ -90,8 +91,17 @@ def test_stored_values(spark, tmp_path):
     assert become(pa.array([1, 300]), pa.int8()) == [1, None]
     assert become(pa.array([1.0, 1.5, None]), pa.int32()) == [1, None, None]
     assert become(pa.array([2**53, 2**53 + 1]), pa.float64()) == [2.0**53, None]
+    assert become(pa.array([1e300, -1e39, math.inf, 0.5]), pa.float32()) == [None, None, math.inf, 0.5]
     assert become(pa.array(["a", None]).dictionary_encode(), pa.string()) == ["a", None]
     assert become(pa.array([b"ok", b"\xff"]), pa.string()) == ["ok", None]
+
+
+@pytest.mark.parametrize("module", [pq, orc])
+def test_columns_named_like_settings_are_refused(tmp_path, module):
+    """Hadoop, which Spark gives the names, would look up another column."""
+    module.write_table(pa.table({"a": [1], "${user.home}": [1]}), tmp_path / "t")
+    with pytest.raises(PipelineError, match=r't has a column "\$\{user.home\}", for which Hadoop would look up a setting'):
+        open_typed(None, module.__name__.rpartition(".")[2], "t", str(tmp_path / "t"))
 
 
 INFERRED = [

@@ -23,6 +23,7 @@ from optimizer.catalog.table import Table
 from optimizer.errors import CatalogError
 
 _LIKE_SPARKS = r"^\s*(\d{4}-\d\d-\d\d|(?i:true|false)\s*$)"
+_NUMBER = r"^\s*[+-]?(\.?\d[\d.eE+-]*|(?i:inf|infinity|nan))\s*$"
 
 
 class Clean(NamedTuple):
@@ -72,8 +73,14 @@ def _read(source: Source, declared: TableDeclaration) -> Clean:
 
 
 def _is_odd(values: pa.ChunkedArray, declared: bool) -> bool:
-    """Whether Spark may take the texts for something else: -nan, or times and BOOLEANs that Arrow does not know."""
+    """Whether Spark may take the texts for something else: -nan, times and BOOLEANs that Arrow does not know, or numbers with
+    line breaks around them."""
     if is_float(values.type):
         return not pc.all(pc.is_finite(values)).as_py()
     texts = values.slice(0, 0) if declared or not is_string(values.type) else values.drop_null()
-    return len(texts) > 0 and all(pc.all(pc.match_substring_regex(some, _LIKE_SPARKS)).as_py() for some in (texts[:1], texts))
+
+    def all_like(form: str) -> bool:
+        return all(pc.all(pc.match_substring_regex(some, form)).as_py() for some in (texts[:1], texts))
+
+    broken = len(texts) > 0 and all_like(_NUMBER) and pc.any(pc.match_substring_regex(texts, r"[\r\n]")).as_py()
+    return broken or (len(texts) > 0 and all_like(_LIKE_SPARKS))

@@ -56,7 +56,8 @@ class CsvFiles:
     def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
         self.spark, self.options = spark, options
         self.quote = _one("quote", options.get("quote", '"'))
-        self.escape = _one("escape", options["escape"]) if "escape" in options else None
+        escape = _one("escape", options.get("escape", self.quote))
+        self.escape = escape if escape != self.quote else None  # doubled ones
         header = options.get("header", "true").lower()
         if header not in ("true", "false"):
             raise PipelineError(f"--option header takes true or false, not {options['header']!r}")
@@ -107,23 +108,31 @@ class CsvFiles:
         if looked.nul:
             raise PipelineError(f"{label} has NUL bytes, which get lost in quotes\nwrite it without them, or without quotes")
         delimiter = self._delimiter(label)
-        names = self._header(label, path, delimiter, looked) if self.header else list(declared)
+        blank = 0  # rows of blanks before the header, where rows go over lines
+        if looked.over and self.header and looked.at > 0:
+            blank = sum(row["value"] != "" for row in self._lines(path).head(looked.at))
+        names = self._header(label, path, delimiter, looked, blank) if self.header else list(declared)
         if not names:
             raise PipelineError(f"{label} has no header: --schema with CREATE TABLE names the columns of a table, in their order")
         check_distinct(label, names)
         if len(names) == 1 and looked.over:
             self._check_no_nulls(label, path, delimiter)
-        read: Read = partial(self._rows, path, delimiter, looked, names)
+        read: Read = partial(self._rows, path, delimiter, looked, names, blank)
         return Opened(label, dict.fromkeys(names), read, marked=looked.marked)
 
-    def _rows(self, path: str, delimiter: str, looked: Looked, names: Sequence[str], wanted: Sequence[str]) -> DataFrame:
+    def _rows(
+        self, path: str, delimiter: str, looked: Looked, names: Sequence[str], blank: int, wanted: Sequence[str]
+    ) -> DataFrame:
         columns = [f"c{i}" for i in range(len(names))]
         schema = ", ".join(f"{column} string" for column in [*columns, "_bad"])
         end: str | None = "\n"
         if looked.over:  # without `lineSep` Spark takes every line break in quotes for the first one
             end = self._line_end(path, delimiter)
-            options = self._options(delimiter, True, header=self.header, columnPruning=False, lineSep=end or "\n")
+            header = self.header and not blank
+            options = self._options(delimiter, True, header=header, columnPruning=False, lineSep=end or "\n")
             frame = reader(self.spark).options(**options).schema(schema).csv(to_read(path))
+            if blank:
+                frame = frame.withColumn("_at", _AT()).where(F.col("_at") > blank).drop("_at")
         else:
             frame = self._split(path, delimiter, looked.at if self.header else -1, schema, len(names))
         broken, line = F.when(F.col("_bad").isNotNull(), f"not {many(len(names), 'field')}"), F.col("_bad")
@@ -221,7 +230,7 @@ class CsvFiles:
             raise PipelineError(f"--option: {found!r} cannot be the delimiter and also a quote or an escape")
         return found
 
-    def _header(self, label: str, path: str, delimiter: str, looked: Looked) -> list[str]:
+    def _header(self, label: str, path: str, delimiter: str, looked: Looked, blank: int) -> list[str]:
         if looked.first is None:
             raise PipelineError(
                 f"{label} is empty: a CSV file starts with a line of column names\n--option header=false if it has none"
@@ -229,14 +238,14 @@ class CsvFiles:
         names = self._fields(looked.first, delimiter)
         rows = reader(self.spark).options(**self._options(delimiter, looked.over))
         if "\n" in names[-1]:  # the header goes over lines
-            row = rows.schema("c0 string, _bad string").csv(to_read(path)).head(1)[0]
+            row = rows.schema("c0 string, _bad string").csv(to_read(path)).head(blank + 1)[blank]
             names = [row["c0"]] if row["_bad"] is None else self._fields(row["_bad"], delimiter)
         if names[-1].endswith("\n"):
             raise PipelineError(f"{label}, line 1: {_OPEN}")
         if looked.marked and any("\ufffd" in name for name in names):
             raise PipelineError(f"{label}, line 1: the names of columns are not UTF-8 text\ntry --option encoding=latin-1, say")
         if len(names) == 1 and "delimiter" not in self.options:
-            second = rows.schema("c0 string, _bad string").csv(to_read(path)).head(2)[1:]
+            second = rows.schema("c0 string, _bad string").csv(to_read(path)).head(blank + 2)[blank + 1 :]
             value = (second[0]["_bad"] or second[0]["c0"] or "") if second else None
             if (other := rival(delimiter, names[0], value)) is not None:
                 raise PipelineError(

@@ -22,6 +22,7 @@ from experiments.pipeline.spark.paths import reader, to_read
 
 _BLANK = " \t\r\n\ufeff"
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_BETWEEN = r"(?<=\})[ \t]*[\r\n]\s*(?=\{)"  # an object that ends on one line and another that begins on a later one
 _MARK = 20201119  # after a record: nothing else may be there
 
 
@@ -30,8 +31,7 @@ def json_records(spark: SparkSession, label: str, path: str) -> DataFrame:
     go over lines where the first line, which is text, leaves an object or an array open; where it is all there is and begins
     with an array, that has the records."""
     lines = _text(spark, path)
-    start, bare = F.left("value", F.lit(1)), F.regexp_replace("value", _STRING, "")
-    opened = F.length(F.regexp_replace(bare, r"[^\[{]", "")) > F.length(F.regexp_replace(bare, r"[^\]}]", ""))
+    start, opened = F.left("value", F.lit(1)), _depth(F.col("value")) > 0
     alone = opened & F.is_valid_utf8("value") & ~F.endswith("value", F.lit("}"))
     match lines.select(start, F.when(start == "{", alone).otherwise(opened)).head(2):
         case [("[", True), *_] | [("{", True), *_] | [("[", _)]:
@@ -115,10 +115,16 @@ def _marked(text: Column) -> Column:
 
 
 def _joined(text: Column) -> Column:
-    """The text of a whole file as one array. Where an object ends and another begins on a later line both are at the top:
-    strings hold no line breaks, and elements have a comma between them."""
-    objects = F.concat(F.lit("["), F.regexp_replace(text, r"\}[ \t]*[\r\n]\s*\{", "},{"), F.lit("]"))
-    return F.when(F.left(text, F.lit(1)) == "[", text).otherwise(objects)
+    """The text of a whole file as one array, with commas between objects that are all at the top: strings hold no line breaks."""
+    parts = F.split(text, _BETWEEN)
+    objects = F.when(F.forall(parts, lambda part: _depth(part) == 0), F.array_join(parts, ",")).otherwise(text)
+    return F.when(F.left(text, F.lit(1)) == "[", text).otherwise(F.concat(F.lit("["), objects, F.lit("]")))
+
+
+def _depth(text: Column) -> Column:
+    """How many objects and arrays more begin than end in a text of JSON."""
+    bare = F.regexp_replace(text, _STRING, "")
+    return F.length(F.regexp_replace(bare, r"[^\[{]", "")) - F.length(F.regexp_replace(bare, r"[^\]}]", ""))
 
 
 def _reason(text: Column, record: Column) -> Column:

@@ -87,6 +87,7 @@ def open_typed(spark: SparkSession, format: str, label: str, path: str) -> Opene
     except (pa.ArrowException, OSError) as error:
         raise PipelineError(damage(label, format, error)) from error
     check_distinct(label, schema.names)
+    _check_settings(label, schema.names)
     # Arrow counts ORC's timestamps in nanoseconds, Spark in microseconds, and takes `zoned` ones for moments of its own time zone
     kept = [pa.timestamp("us", type.tz) if format == "orc" and pa.types.is_timestamp(type) else type for type in schema.types]
     types = dict(zip(schema.names, map(stored_type, kept), strict=True))
@@ -106,30 +107,52 @@ def open_typed(spark: SparkSession, format: str, label: str, path: str) -> Opene
     return Opened(label, types, read)
 
 
-def open_table(spark: SparkSession, table: Source, some: Sequence[str] = ()) -> Opened:
-    """What Spark finds elsewhere; `some`: only these of its files. Raises PipelineError with Spark's or the database's reason."""
+def open_elsewhere(spark: SparkSession, table: Source, files: Sequence[str]) -> list[Opened]:
+    """A table, or these files of it, together where they have the same columns. Raises PipelineError with Spark's or the
+    database's reason."""
+    if len(files) < 2 or _alike(spark, table):
+        return [_open(spark, table, files)]
+    return [_open(spark, table, [file]) for file in files]
+
+
+def _alike(spark: SparkSession, table: Source) -> bool:
+    source = reader(spark).format(table.format).options(**table.options)
+    try:
+        return bool(source.load(table.path).schema == source.option("mergeSchema", "true").load(table.path).schema)
+    except Exception:  # one is damaged, or has a column of another type
+        return False
+
+
+def _open(spark: SparkSession, table: Source, files: Sequence[str]) -> Opened:
     said: dict[str, DataType] = {}
+    folders = {file: table.files[file] for file in files}
     with reading(table):
         source = reader(spark).format(table.format).options(**table.options)
         if table.format == "table":
             frame = spark.read.table(table.path or "")
-        elif some:
+        elif len(files) == 1:
+            frame = source.load(to_read(files[0]))
+        elif len(files) < len(table.files):
             base = re.split(r"/[^/]*[*?\[{]", table.path or "")[0]
-            frame = source.option("basePath", base).load(list(map(to_read, some)))
+            frame = source.option("basePath", base).load(list(map(to_read, files)))
         else:
             frame = source.load(table.path)
             if table.format == "jdbc" and (said := _exact_as_texts(frame, table.options)):
                 frame = source.option("customSchema", ", ".join(f"{quoted(name)} string" for name in said)).load()
         fields = frame.schema.fields
-    check_distinct(table.label, [one.name for one in fields])
+    label, names = files[0] if len(files) == 1 else table.label, [one.name for one in fields]
+    check_distinct(label, names)
+    if files:
+        _check_settings(label, names)
     types: dict[str, pa.DataType | None] = {}
     for one in fields:
         try:
             types[one.name] = stored_type(to_arrow_type(one.dataType, timezone="UTC"))
         except Exception:  # a type of Spark's own
             types[one.name] = pa.struct([pa.field(one.dataType.simpleString(), pa.null())])
-    types.update(dict.fromkeys(said))
-    return Opened(table.label, types, lambda names: _selected(frame, list(map(quoted, names))), said=said, numbered=False)
+    types.update(dict.fromkeys([*said, *(name for each in folders.values() for name in each if name in types)]))
+    opened = Opened(label, types, lambda names: _selected(frame, list(map(quoted, names))), said=said, numbered=False)
+    return opened.within(folders[files[0]]) if len(files) == 1 else opened
 
 
 def _exact_as_texts(frame: DataFrame, options: Mapping[str, str]) -> dict[str, DataType]:
@@ -191,6 +214,12 @@ def check_distinct(label: str, names: Sequence[str | None]) -> None:
     """Raises PipelineError for a column that is there twice."""
     if (twice := next((name for i, name in enumerate(names) if name in names[:i]), None)) is not None:
         raise PipelineError(f'{label} has more than one column "{twice}"; rename all but one of them')
+
+
+def _check_settings(label: str, names: Sequence[str]) -> None:
+    """Raises PipelineError for a column of Parquet or ORC for whose name Hadoop would take the value of a setting."""
+    if (name := next((name for name in names if re.search(r"\$\{[^}$ ]+\}", name)), None)) is not None:
+        raise PipelineError(f'{label} has a column "{name}", for which Hadoop would look up a setting; rename it')
 
 
 def damaged_file(error: Exception, labels: Sequence[str]) -> str | None:

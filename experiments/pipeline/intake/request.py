@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Collection
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ _CONF = {
     **dict.fromkeys(VECTORIZED, "true"), "spark.sql.legacy.parquet.nanosAsLong": "true",
     "spark.sql.files.minPartitionNum": "1", "spark.sql.ansi.enabled": "true", "spark.sql.session.timeZone": "UTC",
     "spark.sql.unionOutputPartitioning": "false",  # a partition has rows of one file, in their order
+    "spark.sql.variable.substitute": "false",  # a name of a column or a file may have ${...} in it
+    "spark.sql.parser.escapedStringLiterals": "false",  # as `values.literal` writes them
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # 00501 is no 501
 }  # fmt: skip
 SMALL = 64 << 20  # bytes
 _ENCODING = {"encoding": "default utf-8"}
@@ -91,6 +94,8 @@ def planned(request: ImportRequest) -> Plan:
     """Raises PipelineError or CatalogError for whatever is missing or contradictory; reads no data."""
     if (missing := next((jar for jar in request.jars if not jar.is_file()), None)) is not None:
         raise PipelineError(f"there is no file {missing}")
+    if (format := (request.format or "").lower()) in (*ENDINGS, "jdbc", "table"):
+        request = replace(request, format=format)
     found = _found(request)
     schema, names = found.schema, [table.name for table in found.tables]
     declared = {one.name.lower(): one for one in read_declarations([schema])} if schema is not None else {}

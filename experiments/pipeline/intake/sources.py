@@ -104,7 +104,8 @@ def table_name(path: Path) -> str:
     if path.is_dir():
         return path.name
     name = re.sub(f"(?i)({'|'.join(map(re.escape, _KINDS))})?{_PACKED}", "", path.name, count=1)
-    return name if name != path.name else path.stem
+    is_version = path.suffix[1:2].isdigit() and not path.exists()  # of a folder at a URI, such as v1.0
+    return name if name != path.name or is_version else path.stem
 
 
 def check_table_name(name: str) -> str:
@@ -186,7 +187,7 @@ def tables_elsewhere(format: str, options: Mapping[str, str], paths: Sequence[st
     elif tables and len(tables) != len(paths):
         raise PipelineError(f"{len(paths)} sources, but {len(tables)} --table: say one for each, or none")
     else:
-        names = tables or [table_name(Path(path)) for path in paths]
+        names = tables or [_last(path) if format == "table" else table_name(Path(path)) for path in paths]
         found = [Source(name, format, {}, options, path, path) for name, path in zip(names, paths, strict=True)]
     lower = [check_table_name(one.name).lower() for one in found]
     if (twin := next((one for i, one in enumerate(found) if lower[i] in lower[:i]), None)) is not None:
@@ -204,11 +205,16 @@ def _jdbc_tables(options: Mapping[str, str], paths: Sequence[str], tables: Seque
         )
     options = {"preferTimestampNTZ": "true", **options}  # times without a zone stay what they are, wherever this machine is
     if said:
-        wanted = [(tables[0] if tables else options["dbtable"].rpartition(".")[2].strip('"`'), options)]
+        wanted = [(tables[0] if tables else _last(options["dbtable"]), options)]
     else:
-        wanted = [(table.rpartition(".")[2].strip('"`'), {**options, "dbtable": table}) for table in tables]
+        wanted = [(_last(table), {**options, "dbtable": table}) for table in tables]
     where = redacted(options["url"])
     return [Source(name, "jdbc", {}, all, None, f"{where} {all.get('dbtable', 'query')}") for name, all in wanted]
+
+
+def _last(table: str) -> str:
+    """The name of a table without those of its catalog and schema."""
+    return table.rpartition(".")[2].strip('"`')
 
 
 def with_driver(table: Source, jars: Sequence[Path]) -> Source:

@@ -20,7 +20,7 @@ from experiments.pipeline.intake.csv_files import CsvFiles, Looked
 from experiments.pipeline.intake.declared import declared_tables, publish_declared, reference_text
 from experiments.pipeline.intake.json_files import json_records, open_json, without_keys
 from experiments.pipeline.intake.keys import check_constraints
-from experiments.pipeline.intake.opened import Opened, Result, batches, damaged_file, listed, open_table, open_typed, reading
+from experiments.pipeline.intake.opened import Opened, Result, batches, damaged_file, listed, open_elsewhere, open_typed, reading
 from experiments.pipeline.intake.prepare import damage, prepare, read_as
 from experiments.pipeline.intake.raw import Facts, RawTable
 from experiments.pipeline.intake.request import VECTORIZED, ImportRequest, Plan, read_inputs
@@ -201,7 +201,7 @@ class Tables:
             self.say(f"{table.name}: looking at {many(len(here), 'file') if table.files else table.label}")
             if not table.files or (table.path is not None and table.format not in ("csv", "json")):
                 try:
-                    found[table.name] = [open_table(self.spark, table, list(here) if len(here) < len(table.files) else ())]
+                    found[table.name] = open_elsewhere(self.spark, table, list(here))
                 except PipelineError:  # maybe since Spark takes the columns from a damaged file, without saying from which
                     if table.format != "orc" or not (bad := self._unreadable(table)):
                         raise

@@ -20,6 +20,7 @@ _BLANK = r"' \t\r\n'"
 _INTEGER = "^[+-]?[0-9]+$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NO_NUMBER = "^([+-]?(?i:inf|infinity)|(?i:nan))$"
+_INFINITE = "CAST('Infinity' AS double)"
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"[ T][0-9]{2}(:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6}0*)?)?)?"
 _LOCAL = f"^{_DATE}({_TIME})?$"
@@ -74,7 +75,7 @@ def _from_text(text: str, type: DataType) -> str:
     if kinds.is_integer(type):
         return _if(_is(text, _INTEGER), cast)
     if kinds.is_floating(type):
-        within = f"abs({cast}) < CAST('Infinity' AS double)"  # nothing beyond the type's range
+        within = f"abs({cast}) < {_INFINITE}"  # nothing beyond the type's range
         return f"CASE WHEN {_is(text, _NUMBER)} THEN {_if(within, cast)} WHEN {_is(text, _NO_NUMBER)} THEN {cast} END"
     if kinds.is_decimal(type):
         return _decimal(text, type)
@@ -116,6 +117,8 @@ def _from_stored(value: str, stored: DataType, type: DataType) -> str:
         return _if(f"is_valid_utf8(CAST({value} AS string))", f"CAST({value} AS string)")
     if is_numeric(stored) and is_numeric(type) and not (is_float(type) and not is_integer(stored)):
         return _if(f"try_cast({there} AS {read_type(stored)}) = {value}", there)
+    if kinds.is_float32(type) and kinds.is_float64(stored):
+        return _if(f"abs({there}) < {_INFINITE} OR NOT abs({value}) < {_INFINITE}", there)
     return there
 
 
