@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -122,7 +123,7 @@ def _found(request: ImportRequest) -> Found:
     if local and len(request.tables) > 1:
         raise PipelineError("--table names the one table that all files belong to; it can be repeated only for --format jdbc")
     if local:
-        paths = [Path(source).expanduser().absolute() for source in request.sources]
+        paths = [Path(os.path.expanduser(source)).absolute() for source in request.sources]
         _check_apart(paths, request.folder)
         found = find_sources(paths, request.format, next(iter(request.tables), None))
         _check_options(request.options, {table.format for table in found.tables})
@@ -143,7 +144,7 @@ def _found(request: ImportRequest) -> Found:
 def _check_apart(sources: list[Path], folder: Path | str) -> None:
     """A dataset in a folder of its sources would be taken for one of their tables."""
     if "://" not in str(folder):
-        above = Path(folder).expanduser().resolve().parents
+        above = Path(os.path.expanduser(folder)).resolve().parents
         inside = next((source for source in sources if source.is_dir() and source.resolve() in above), None)
         if inside is not None:
             raise PipelineError(f"{folder} lies in {inside}, which is to be imported: choose a folder beside it")
