@@ -25,6 +25,7 @@ from experiments.pipeline.spark.errors import PipelineError, causes, explain, is
 from experiments.pipeline.spark.paths import reader, to_read
 from experiments.redacted import redacted
 from optimizer.algebra.columns import DataType
+from optimizer.catalog.dataset import SCHEMA_FILE
 
 BATCH = 64  # files of one query: a plan grows with each
 PLACE_BITS = 33  # of a monotonically increasing id: the place in its partition, whose number is the rest
@@ -158,6 +159,7 @@ def listed(spark: SparkSession, table: Source) -> Source:
     with reading(table):
         found = spark.read.format("binaryFile").options(**table.options).option("recursiveFileLookup", "true").load(table.path)
         paths = sorted(row["path"] for row in found.select("path").collect())
+        paths = [path for path in paths if not path.endswith(f"/{SCHEMA_FILE}")]
     if not paths:
         raise PipelineError(f"there is no file in {table.label}")
     base = len(_folders(f"{table.path}/"))

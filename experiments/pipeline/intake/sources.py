@@ -134,6 +134,8 @@ def _files(entry: Path, format: str | None, skipped: list[Path]) -> dict[str, Va
     """A file, or those of a table's folder, with the values of the folders that each lies in."""
     if entry.is_file():
         if kind_of(entry.name, format) is not None:
+            if re.search("[\ud800-\udfff]", str(entry)):
+                raise PipelineError(f"the name {entry} is not UTF-8, as Arrow and Spark want it: rename it")
             return {str(entry): {}}
         skipped.append(entry)
         return {}
