@@ -32,7 +32,8 @@ def atomic_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise OutputError(f"cannot write {path}: there is no folder {target.parent}")
     if target.exists() and not os.access(target, os.W_OK):
         raise OutputError(f"cannot write {path}: permission denied")
-    temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
+    name = os.fsencode(target.name)[:200].decode(errors="ignore")  # there are 255 bytes for a name
+    temporary = target.with_name(f".{name}.{os.getpid()}.part")
     file = _open(temporary, "wb", path)
     PARTS.add(temporary)
     try:

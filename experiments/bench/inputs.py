@@ -1,6 +1,7 @@
 """What results depend on besides planscope's code: plug-ins, files that settings and items name, datasets."""
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,7 +46,7 @@ def settings_files(settings: Settings) -> dict[str, Path]:
         named[f"coefficients file {settings.coefficients}"] = settings.coefficients
     if ":" in settings.estimator and (module := _module_file(settings.estimator.partition(":")[0])):
         named[f"estimator {settings.estimator}"] = module
-    return {what: path for what, file in named.items() if (path := Path(file).expanduser()).is_file()}
+    return {what: path for what, file in named.items() if (path := Path(os.path.expanduser(file))).is_file()}
 
 
 def _module_file(name: str) -> str | None:

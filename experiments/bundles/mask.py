@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from experiments.bundles.bundle import Bundle
-from optimizer.sql.parameters import replace_strings
+from optimizer.sql.parameters import like_patterns, replace_strings
 
 _PLAIN = re.compile(r"[\s\d:.,+\-/TZ]*|\s*[+-]?\d+\s*[a-z]+\s*", re.IGNORECASE)  # a number, a date, a time, 3 months
 _WORDS = frozenset(
@@ -35,7 +35,7 @@ def masked(bundle: Bundle) -> Bundle:
 
     replace_strings(bundle.sql, lambda text: note(text) if not _kept(text) else text)
     _in_statistics(bundle.catalog, note)
-    patterns = {text for text in texts if "%" in text or "_" in text}
+    patterns = {text for text in texts & like_patterns(bundle.sql) if "%" in text or "_" in text}
     width = len(str(len(texts)))
     names = {text: f"s{number:0{width}}" for number, text in enumerate(sorted(texts - patterns))}
 

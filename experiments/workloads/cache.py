@@ -34,7 +34,7 @@ _VERSION = 4  # of what the builds write; a dataset of another version is made a
 def cache_folder() -> Path:
     """`$PLANSCOPE_HOME`, or `~/.cache/planscope`; absolute, perhaps not there yet."""
     home = os.environ.get("PLANSCOPE_HOME")
-    return Path(home).expanduser().absolute() if home else Path.home() / ".cache" / "planscope"
+    return Path(os.path.expanduser(home)).absolute() if home else Path.home() / ".cache" / "planscope"
 
 
 def cached_dataset(name: str, build: Callable[[Path], None], progress: Progress) -> Path:

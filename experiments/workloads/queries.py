@@ -56,7 +56,7 @@ def resolve_sql(text: str) -> str:
     elif text.startswith("@"):
         if text == "@":
             raise SqlError("no file is named after @", hint="write @query.sql")
-        sql = _read_file(Path(text[1:]).expanduser())
+        sql = _read_file(Path(os.path.expanduser(text[1:])))
     elif _is_file(text):
         sql = _read_file(Path(text))
     elif re.fullmatch(r"[^\s'\"]+\.sql", text) and not _QUERY_NAME.fullmatch(text):

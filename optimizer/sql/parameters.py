@@ -19,6 +19,8 @@ from optimizer.errors import SqlError
 from optimizer.sql.parse import tokens_of
 
 _NAMED = re.compile(r"(?<![\w$])\$(?=\w)(?!\w*\$)")  # the $ of $name, where sqlglot takes $a,$b for the start of a text in $a,$
+_LIKES = frozenset({TokenType.LIKE, TokenType.ILIKE, TokenType.SIMILAR_TO})
+_OPERAND = frozenset({TokenType.STRING, TokenType.VAR, TokenType.DOT, TokenType.DPIPE, TokenType.L_PAREN, TokenType.R_PAREN})
 _NAME = "\0"  # stands for it: the first character of a word
 
 
@@ -137,3 +139,14 @@ def replace_strings(sql: str, change: Callable[[str], str]) -> str:
         parts.append(text)
         parts += [f"/*{comment}*/" for comment in token.comments if comment.startswith("+") and "*/" not in comment]
     return " ".join(parts)
+
+
+def like_patterns(sql: str) -> set[str]:
+    """The strings that LIKE, ILIKE and SIMILAR TO compare with, also in parentheses and with || between them. Raises as
+    `replace_strings` does."""
+    found, after = set(), False
+    for token in tokens_of(sql):
+        if token.token_type is TokenType.STRING and after:
+            found.add(token.text)
+        after = token.token_type in _LIKES or (after and token.token_type in _OPERAND)
+    return found

@@ -129,6 +129,17 @@ def test_masked_texts_are_gone_and_the_plan_is_the_same(tmp_path: Path) -> None:
     assert first < last and replay(read_bundle(tmp_path / "m.zip")).same
 
 
+def test_masked_texts_with_wildcards_stay_apart() -> None:
+    """Where no LIKE has them."""
+    column = {"min": "a%", "max": "us_west", "mcv": [["us_east", 0.5], ["us_west", 0.3]], "histogram": None}
+    catalog = {"tables": [{"columns": [["c", "string", True]], "statistics": {"c": column}}]}
+    sql = "select 1 from t where c = 'us_east' and c like ('ab_' || 'c%') and c <> 'us_west'"
+    made = masked(Bundle(sql, {}, None, catalog))
+    assert "c = 's1'" in made.sql and "like ( 'xx_' || 'x%' )" in made.sql and "c <> 's2'" in made.sql
+    figures = made.catalog["tables"][0]["statistics"]["c"]
+    assert figures == {"min": "s0", "max": "s2", "mcv": [["s1", 0.5], ["s2", 0.3]], "histogram": None}
+
+
 def test_plug_ins_and_files(tmp_path: Path) -> None:
     rows = tmp_path / "rows.csv"
     rows.write_text("aliases,cardinality\na+b,12\n")

@@ -103,6 +103,14 @@ def test_replaced_files_keep_their_mode_and_links(tmp_path):
     assert link.is_symlink() and target.read_text() == "new" and target.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.parametrize("letter", ["漢", "é", "x"])
+def test_names_may_be_as_long_as_the_disk_takes(tmp_path, letter):
+    path = tmp_path / (letter * (255 // len(letter.encode())))
+    with atomic_output(path) as file:
+        file.write(b"x")
+    assert path.read_bytes() == b"x"
+
+
 def test_places_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "no" / "out", tmp_path / "file" / "out"):

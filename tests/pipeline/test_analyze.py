@@ -254,6 +254,12 @@ def test_combinations_of_columns(tmp_path: Path, analyze: Analyze) -> None:
         analyze_dataset(tmp_path, no_spark, tables=["u"])
 
 
+def test_combinations_of_a_table_that_is_not_analyzed(tmp_path: Path) -> None:
+    lay(tmp_path, {"a.csv": "x,y\n1,2\n", "b.csv": "p,q\n1,2\n"})
+    with pytest.raises(CatalogError, match="columns of b are to be counted together, but only a is to be analyzed"):
+        analyze_dataset(tmp_path, no_spark, tables=["a"], joint=[("B", ("p", "q"))])
+
+
 def test_a_contradicted_declaration_is_an_error(tmp_path: Path, analyze: Analyze) -> None:
     pq.write_table(pa.table({"k": [3, 1, 2, 3], "x": [1, 2, 3, 4]}), tmp_path / "one.parquet")
     pq.write_table(pa.table({"k": [1, 9, None], "y": [3, 9, 9]}), tmp_path / "two.parquet")

@@ -12,14 +12,16 @@ import pytest
 from experiments.pipeline.intake import csv_files
 from experiments.pipeline.intake.csv_files import CsvFiles
 from experiments.pipeline.intake.json_files import json_records, open_json
+from experiments.pipeline.intake.opened import Opened, listed
 from experiments.pipeline.intake.prepare import codec_name, is_needed, prepare
 from experiments.pipeline.intake.request import ImportRequest, planned
-from experiments.pipeline.intake.sources import find_sources, tables_elsewhere
+from experiments.pipeline.intake.resolve import resolve
+from experiments.pipeline.intake.sources import Source, find_sources, tables_elsewhere
 from experiments.pipeline.intake.summary import summary_text
 from experiments.pipeline.intake.values import type_of
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.session import configured
-from tests.pipeline.conftest import lay
+from tests.pipeline.conftest import lay, no_spark
 
 
 def rows_of(one):
@@ -337,6 +339,47 @@ def test_damaged_arrow_offsets_are_an_error(tmp_path):
     path.write_bytes(path.read_bytes().replace((21).to_bytes(4, "little"), (1 << 30).to_bytes(4, "little"), 1))
     with pytest.raises(PipelineError, match=r"t\.arrow is damaged, incomplete or no arrow file"):
         prepare(path, tmp_path / "new.parquet", "arrow", "utf-8")
+
+
+def test_arrow_columns_that_parquet_lacks_become_nulls_of_a_type_that_imports_lack(tmp_path):
+    spans = pa.array([(1, 2, 3), None], pa.month_day_nano_interval())
+    rows = pa.table({"a": [1, 2], "span": spans, "b": ["x", "y"], "many": pa.array([[], None], pa.list_(spans.type))})
+    path = tmp_path / "t.arrow"
+    with pa.ipc.new_file(str(path), rows.schema) as writer:
+        writer.write_table(rows)
+    made = pq.read_table(prepare(path, tmp_path / "t.parquet", "arrow", "utf-8"))
+    assert made.select(["a", "b"]) == rows.select(["a", "b"]) and made.column_names == rows.column_names
+    opened = Opened("t.arrow", dict(zip(made.column_names, made.schema.types, strict=True)), no_spark)
+    found = resolve("t", [opened], None, False, {})
+    assert found.dropped["span"] == "is struct<month_day_nano_interval: null>, which imports lack"
+    assert [column.name for column in found.columns] == ["a", "b"]
+
+
+def test_a_name_that_is_not_utf_8(tmp_path):
+    (tmp_path / os.fsdecode(b"caf\xe9.md")).touch()
+    lay(tmp_path, {"a.csv": "x\n1\n"})
+    assert len(find_sources([tmp_path], None, None).tables) == 1, "it is passed over"
+    (tmp_path / os.fsdecode(b"caf\xe9.csv")).touch()
+    with pytest.raises(PipelineError, match="is not UTF-8, as Arrow and Spark want it: rename it"):
+        find_sources([tmp_path], None, None)
+
+
+def test_declarations_at_a_uri_are_no_rows(spark, tmp_path):
+    folder = lay(tmp_path / "t", {"a.csv": "x\n1\n", "schema.sql": "create table t (x int);"})
+    found = listed(spark, Source("t", "csv", path=f"file:{folder}"))
+    assert [Path(file).name for file in found.files] == ["a.csv"]
+
+
+def test_a_csv_name_that_is_longer_than_the_reader_takes(tmp_path):
+    files, path = CsvFiles(None, {}), lay(tmp_path, {"a.csv": "x" * 200_000 + ",b\n1,2\n"}) / "a.csv"
+    with pytest.raises(PipelineError, match=r"a\.csv, line 1: field larger than field limit"):
+        files.open("a.csv", str(path), files.look({"a.csv": str(path)})["a.csv"], [])
+
+
+@pytest.mark.parametrize("name", ["nosuch", "a\0b", "é"])
+def test_an_encoding_that_is_none(name):
+    with pytest.raises(PipelineError, match="there is no encoding of text"):
+        codec_name(name)
 
 
 @pytest.mark.parametrize("place", ["t.csv", "shop/t.csv", "shop/t/part.csv"])

@@ -36,6 +36,7 @@ def test_everything_has_its_place_at_the_end(tmp_path: Path) -> None:
     with staged(folder, REQUEST) as inside:
         fill(inside)
         lay(inside, {f"{SCRATCH}x/scrap.csv": "x"})
+        assert (inside / "request.json").stat().st_mode & 0o77 == 0, "there may be a secret in it"
         with pytest.raises(CatalogError, match=r"unfinished letters at scale 1.*\n.*go on with it: make letters"):
             open_dataset(folder)
     assert sorted(path.name for path in folder.iterdir()) == ["_planscope", "t", "u.csv"]

@@ -1,8 +1,10 @@
 """Temporary folders of Spark: gone with their process, or when the next one starts."""
 
+import os
 import signal
 import subprocess
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -35,3 +37,23 @@ def test_folders_of_killed_processes_go_and_those_of_others_stay(tmp_path: Path,
                 assert not left.exists()
                 assert set(tmp_path.iterdir()) == {other, first, second}
     assert list(tmp_path.iterdir()) == [other]
+
+
+def test_what_is_no_lock_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "planscope-spark-x").mkdir()
+    os.mkfifo(tmp_path / "planscope-spark-x" / ".held")
+    start = Thread(target=lambda: scratch_folder().__enter__(), daemon=True)
+    start.start()
+    start.join(10)
+    assert not start.is_alive() and (tmp_path / "planscope-spark-x").is_dir()
+
+
+def test_folders_of_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left = tmp_path / "planscope-spark-x"
+    left.mkdir()
+    (left / ".held").touch()
+    monkeypatch.setattr("os.getuid", lambda: left.stat().st_uid + 1)
+    with scratch_folder() as new:
+        assert set(tmp_path.iterdir()) == {left, new}

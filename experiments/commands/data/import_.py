@@ -1,6 +1,5 @@
 """planscope data import: a dataset of files or tables from elsewhere."""
 
-import shlex
 import sys
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ import click
 from experiments.commands.inputs import progress
 from experiments.commands.output import say
 from experiments.commands.spark_options import spark_options
+from experiments.redacted import command_text
 
 
 @click.command("import")
@@ -68,7 +68,7 @@ def command(
 
     request = ImportRequest(sources, output, options=_options(pairs), **rest)
     start = partial(spark_session, master, remote, said, conf, partial(is_small, request))
-    done = import_dataset(request, start, said or unheard, _resume())
+    done = import_dataset(request, start, said or unheard, command_text(sys.argv[1:]))
     if not done.made:
         click.echo(f"{output} was made of the same sources in the same way on {done.manifest['finished']}")
     say(summary_text(done.manifest, output))
@@ -82,16 +82,3 @@ def _options(pairs: tuple[str, ...]) -> dict[str, str]:
             raise click.UsageError(f'--option takes NAME=VALUE, not "{pair}"')
         options[name] = value
     return options
-
-
-def _resume() -> str:
-    """The command that goes on with this import, without secrets."""
-    words = [_harmless(word) for word in sys.argv[1:]]
-    return shlex.join(["planscope", *words])
-
-
-def _harmless(word: str) -> str:
-    from experiments.pipeline.intake.sources import is_secret, redacted
-
-    name, sign, _ = word.partition("=")
-    return f"{name}=***" if sign and is_secret(name) else redacted(word)

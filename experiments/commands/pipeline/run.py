@@ -1,6 +1,5 @@
 """planscope pipeline run: the stages of a TOML file, in order."""
 
-import shlex
 import sys
 from functools import partial
 from pathlib import Path
@@ -10,6 +9,7 @@ import click
 
 from experiments.commands.inputs import progress
 from experiments.commands.spark_options import spark_options
+from experiments.redacted import command_text
 
 
 @click.command("run")
@@ -39,10 +39,9 @@ def command(
 
     said = progress(quiet) or unheard
     out = output if output is not None else Path(spec.stem)
-    resume = shlex.join(["planscope", *sys.argv[1:]])
     pipeline = read_pipeline(spec)
     start = partial(spark_session, master, remote, said, conf, partial(is_brief, pipeline, out))
-    done = run_pipeline(pipeline, out, start, said, stage, resume)
+    done = run_pipeline(pipeline, out, start, said, stage, command_text(sys.argv[1:]))
     for name, outcome in done.items():
         click.echo(f"{name}: {outcome.text}{'' if outcome.made else ' (there already)'}")
     said(f"results are in {out}")

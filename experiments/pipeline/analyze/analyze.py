@@ -139,8 +139,10 @@ def _joint(
                 raise CatalogError(
                     f'column "{found.name}" of {table.name} is of type {type_name(found.type)}, whose values are not counted'
                 )
-        if table.name in wanted:
-            wanted[table.name].append([known.name for each in columns if (known := table.column(each)) is not None])
+        if table.name not in wanted:
+            listed = ", ".join(tables)
+            raise CatalogError(f"columns of {table.name} are to be counted together, but only {listed} is to be analyzed")
+        wanted[table.name].append([known.name for each in columns if (known := table.column(each)) is not None])
     before = stored_statistics(folder)
     by_table = {}
     for name, table in tables.items():

@@ -235,11 +235,11 @@ class CsvFiles:
             raise PipelineError(
                 f"{label} is empty: a CSV file starts with a line of column names\n--option header=false if it has none"
             )
-        names = self._fields(looked.first, delimiter)
+        names = self._names(label, looked.first, delimiter)
         rows = reader(self.spark).options(**self._options(delimiter, looked.over))
         if "\n" in names[-1]:  # the header goes over lines
             row = rows.schema("c0 string, _bad string").csv(to_read(path)).head(blank + 1)[blank]
-            names = [row["c0"]] if row["_bad"] is None else self._fields(row["_bad"], delimiter)
+            names = [row["c0"]] if row["_bad"] is None else self._names(label, row["_bad"], delimiter)
         if names[-1].endswith("\n"):
             raise PipelineError(f"{label}, line 1: {_OPEN}")
         if looked.marked and any("\ufffd" in name for name in names):
@@ -256,6 +256,14 @@ class CsvFiles:
         if (place := next((i for i, name in enumerate(names) if not name), None)) is not None:
             raise PipelineError(f"{label}, line 1: column {place + 1} has no name\n--option header=false is for files without")
         return names
+
+    def _names(self, label: str, text: str, delimiter: str) -> list[str]:
+        try:
+            return self._fields(text, delimiter)
+        except csv.Error as error:  # a field beyond the reader's size limit
+            raise PipelineError(
+                f"{label}, line 1: {error}\nthis is no header; --option header=false is for files without"
+            ) from error
 
     def _fields(self, text: str, delimiter: str) -> list[str]:
         """Of a row; the last one ends with a line break where a quote is left open in it."""

@@ -19,10 +19,13 @@ from experiments.pipeline.intake.opened import Opened, numbered, union
 from experiments.pipeline.intake.values import FLOAT, NESTED, NO_TEXT, TIMES, literal, possible, trimmed
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.paths import reader, to_read
+from experiments.pipeline.spark.session import configured
 
 _BLANK = " \t\r\n\ufeff"
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _BETWEEN = r"(?<=\})[ \t]*[\r\n]\s*(?=\{)"  # an object that ends on one line and another that begins on a later one
+# for all files together: an expression of its own for each file takes long to be planned
+_PARSED_ONCE = {"spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUnion"}
 _MARK = 20201119  # after a record: nothing else may be there
 
 
@@ -63,7 +66,8 @@ def without_keys(records: DataFrame) -> str:
 
 def open_json(spark: SparkSession, files: Mapping[str, DataFrame]) -> list[Opened]:
     """Files of one table, for records by label: each with the columns of all."""
-    masks = _masks(spark, union(list(files.values())))
+    with configured(spark, _PARSED_ONCE):
+        masks = _masks(spark, union(list(files.values())))
     for name in masks:
         _key(name)
     return [Opened(label, dict.fromkeys(masks), partial(_rows, one), masks=masks, open=True) for label, one in files.items()]

@@ -19,11 +19,13 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DateType, DecimalType, TimestampNTZType, TimestampType
 
 from experiments.pipeline.intake.prepare import CPP, damage
-from experiments.pipeline.intake.sources import Source, Values, partition_values, redacted
+from experiments.pipeline.intake.sources import Source, Values, partition_values
 from experiments.pipeline.intake.values import literal, quoted, read_type, stored_type
 from experiments.pipeline.spark.errors import PipelineError, causes, explain, is_sparks
 from experiments.pipeline.spark.paths import reader, to_read
+from experiments.redacted import redacted
 from optimizer.algebra.columns import DataType
+from optimizer.catalog.dataset import SCHEMA_FILE
 
 BATCH = 64  # files of one query: a plan grows with each
 PLACE_BITS = 33  # of a monotonically increasing id: the place in its partition, whose number is the rest
@@ -180,8 +182,9 @@ def listed(spark: SparkSession, table: Source) -> Source:
     with reading(table):
         found = spark.read.format("binaryFile").options(**table.options).option("recursiveFileLookup", "true").load(table.path)
         paths = sorted(row["path"] for row in found.select("path").collect())
+        paths = [path for path in paths if not path.endswith(f"/{SCHEMA_FILE}")]
     if not paths:
-        raise PipelineError(f"there is no file in {table.path}")
+        raise PipelineError(f"there is no file in {table.label}")
     base = len(_folders(f"{table.path}/"))
     return replace(table, files={path: partition_values(_folders(path)[base:]) for path in paths})
 

@@ -107,10 +107,30 @@ def _to_parquet(source: Path, target: Path) -> None:
         except pa.ArrowInvalid:
             file.seek(0)
             batches = opened = ipc.open_stream(file)
-        with pq.ParquetWriter(target, opened.schema) as writer:
+        schema = opened.schema
+        lacking = {i: _told(field) for i, field in enumerate(schema) if not _is_parquets(field)}
+        for i, field in lacking.items():
+            schema = schema.set(i, field)
+        with pq.ParquetWriter(target, schema) as writer:
             for batch in batches:
                 batch.validate(full=True)  # damaged offsets would end the process
+                for i, field in lacking.items():
+                    batch = batch.set_column(i, field, pa.nulls(len(batch), field.type))
                 writer.write_batch(batch)
+
+
+def _is_parquets(field: pa.Field) -> bool:
+    """Whether Parquet has columns of this type."""
+    try:
+        pq.ParquetWriter(io.BytesIO(), pa.schema([field])).close()
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def _told(field: pa.Field) -> pa.Field:
+    """A column of NULLs in the place of one that Parquet lacks, whose type, which imports lack too, names the other."""
+    return pa.field(field.name, pa.struct([pa.field(str(field.type), pa.null())]))
 
 
 def _to_utf8(source: Path, target: Path, encoding: str) -> None:
@@ -135,6 +155,6 @@ def codec_name(encoding: str) -> str:
     try:
         "".encode(encoding)
         return codecs.lookup(encoding).name
-    except (LookupError, UnicodeError) as error:
+    except (LookupError, ValueError) as error:
         known = "utf-8, latin-1, cp1252, utf-16 and the like"
         raise PipelineError(f'there is no encoding of text "{encoding}"; known are {known}') from error

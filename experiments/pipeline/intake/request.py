@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -11,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from experiments.pipeline.intake.prepare import codec_name, is_needed
-from experiments.pipeline.intake.sources import ENDINGS, Found, find_sources, is_secret, kind_of, redacted, tables_elsewhere
+from experiments.pipeline.intake.sources import ENDINGS, Found, find_sources, kind_of, tables_elsewhere
 from experiments.pipeline.spark import publish
 from experiments.pipeline.spark.errors import PipelineError, translated
 from experiments.pipeline.spark.make import Dataset, make_dataset
 from experiments.pipeline.spark.manifest import Facts, Files
 from experiments.pipeline.spark.session import Say, Start, configured
+from experiments.redacted import is_secret, redacted
 from optimizer.catalog.constraints import near
 from optimizer.catalog.declarations import TableDeclaration
 from optimizer.dataset import read_declarations
@@ -107,7 +109,7 @@ def planned(request: ImportRequest) -> Plan:
         "on_reject": request.on_reject, "on_dangling": request.on_dangling,
         "options": {name: "***" if is_secret(name) else redacted(value) for name, value in sorted(request.options.items())},
         "options_digest": hashlib.sha256(json.dumps(sorted(request.options.items())).encode()).hexdigest(),
-        "sources": [] if found.tables[0].files else list(request.sources),
+        "sources": [] if found.tables[0].files else list(map(redacted, request.sources)),
     }  # fmt: skip
     return Plan(found, declared, read_inputs(found), settings)
 
@@ -126,7 +128,7 @@ def _found(request: ImportRequest) -> Found:
     if local and len(request.tables) > 1:
         raise PipelineError("--table names the one table that all files belong to; it can be repeated only for --format jdbc")
     if local:
-        paths = [Path(source).expanduser().absolute() for source in request.sources]
+        paths = [Path(os.path.expanduser(source)).absolute() for source in request.sources]
         _check_apart(paths, request.folder)
         found = find_sources(paths, request.format, next(iter(request.tables), None))
         _check_options(request.options, {table.format for table in found.tables})
@@ -134,12 +136,12 @@ def _found(request: ImportRequest) -> Found:
     kinds = {request.format or kind_of(source.rstrip("/").rpartition("/")[2], None) for source in request.sources or [""]}
     format = kinds.pop()
     if kinds or format is None:
-        raise PipelineError(f"{request.sources[0]}: what kind of files are there? say --format")
+        raise PipelineError(f"{redacted(request.sources[0])}: what kind of files are there? say --format")
     if format in _OPTIONS:
         _check_options(request.options, {format})
     if is_needed(format, request.options.get("encoding", "utf-8")):
         raise PipelineError(
-            f"at URIs Spark reads {format} files in UTF-8 only, none of Arrow's; copy {request.sources[0]} to a folder"
+            f"at URIs Spark reads {format} files in UTF-8 only, none of Arrow's; copy {redacted(request.sources[0])} to a folder"
         )
     return Found(tables_elsewhere(format, request.options, request.sources, request.tables), [], request.schema)
 
@@ -147,7 +149,7 @@ def _found(request: ImportRequest) -> Found:
 def _check_apart(sources: list[Path], folder: Path | str) -> None:
     """A dataset in a folder of its sources would be taken for one of their tables."""
     if "://" not in str(folder):
-        above = Path(folder).expanduser().resolve().parents
+        above = Path(os.path.expanduser(folder)).resolve().parents
         inside = next((source for source in sources if source.is_dir() and source.resolve() in above), None)
         if inside is not None:
             raise PipelineError(f"{folder} lies in {inside}, which is to be imported: choose a folder beside it")

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from experiments.pipeline.spark.errors import PipelineError
+from experiments.redacted import redacted
 from optimizer.catalog.dataset import SCHEMA_FILE
 
 ENDINGS = {
@@ -32,8 +33,6 @@ Values = Mapping[str, str | None]  # of the folders that a file lies in, by colu
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 COMPRESSED = (".gz", ".bz2", ".zst")
 _PACKED = r"(\.gz|\.bz2|\.zst)?$"
-_SECRET = re.compile(r"pass|pwd|secret|token|credential|key$", re.IGNORECASE)
-_SECRET_IN_URL = re.compile(r"((?:password|pwd|token|secret)=)[^;&]*|(?<=://)([^/@:]+:)[^@/]+(?=@)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +135,8 @@ def _files(entry: Path, format: str | None, skipped: list[Path]) -> dict[str, Va
     """A file, or those of a table's folder, with the values of the folders that each lies in."""
     if entry.is_file():
         if kind_of(entry.name, format) is not None:
+            if re.search("[\ud800-\udfff]", str(entry)):
+                raise PipelineError(f"the name {entry} is not UTF-8, as Arrow and Spark want it: rename it")
             return {str(entry): {}}
         skipped.append(entry)
         return {}
@@ -188,7 +189,7 @@ def tables_elsewhere(format: str, options: Mapping[str, str], paths: Sequence[st
         raise PipelineError(f"{len(paths)} sources, but {len(tables)} --table: say one for each, or none")
     else:
         names = tables or [_last(path) if format == "table" else table_name(Path(path)) for path in paths]
-        found = [Source(name, format, {}, options, path, path) for name, path in zip(names, paths, strict=True)]
+        found = [Source(name, format, {}, options, path, redacted(path)) for name, path in zip(names, paths, strict=True)]
     lower = [check_table_name(one.name).lower() for one in found]
     if (twin := next((one for i, one in enumerate(found) if lower[i] in lower[:i]), None)) is not None:
         both = ", ".join(one.label for one in found if one.name.lower() == twin.name.lower())
@@ -227,13 +228,3 @@ def with_driver(table: Source, jars: Sequence[Path]) -> Source:
             if names := [name for line in lines if (name := line.partition("#")[0].strip())]:
                 return replace(table, options={**table.options, "driver": names[0]})
     return table
-
-
-def redacted(text: str) -> str:
-    """A URL without the password in it."""
-    return _SECRET_IN_URL.sub(lambda found: f"{found[1] or found[2]}***", text)
-
-
-def is_secret(option: str) -> bool:
-    """Whether the value of an option of this name must not be shown."""
-    return _SECRET.search(option) is not None

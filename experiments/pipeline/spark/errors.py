@@ -62,7 +62,7 @@ _MEANINGS = [
      r"make room there, or set SPARK_LOCAL_DIRS to a folder that has some for Spark's own files"),
     (r"OutOfMemoryError|GC overhead limit exceeded",
      r"Spark's Java process ran out of memory\n"
-     r"give it more: PYSPARK_SUBMIT_ARGS='--driver-memory 8g --executor-memory 8g pyspark-shell'"),
+     "give it more: --conf spark.driver.memory=8g, or for executors of a cluster --conf spark.executor.memory=8g"),
     (r"(?:Python worker exited unexpectedly|Python worker (?:failed|process terminated)|ExecutorLostFailure|crashed worker)",
      r"a Spark worker process died, again after each retry\n"
      r"it was killed, or it ran out of memory: give the machine more, or run fewer tasks at a time (--master 'local[1]')"),

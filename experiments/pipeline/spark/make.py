@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -56,7 +57,7 @@ def make_dataset(plan: Plan, place: str | Path, start: Start, say: Say) -> Datas
     is there, PipelineError, and what `fill` raises; what was made stays for the next time."""
     if "://" in str(place):
         return _at_uri(replace(plan, resume=""), str(place), start, say)
-    folder = Path(place).expanduser()
+    folder = Path(os.path.expanduser(place))
     manifest = _finished(plan, folder)
     if made := manifest is None:
         with staged(folder, plan) as inside:

@@ -106,6 +106,7 @@ def staged(folder: Path, plan: Plan) -> Iterator[Path]:
                 shutil.rmtree(left, ignore_errors=True)
             request = {"version": _VERSION, "what": plan.what, "settings": plan.facts, "resume": plan.resume}
             write_file(inside / REQUEST, json.dumps(request, indent=1) + "\n")
+            (inside / REQUEST).chmod(0o600)  # what was not taken for a secret may be one
             yield inside
             _publish(inside, folder.absolute())
     except BaseException:

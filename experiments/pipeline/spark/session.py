@@ -295,9 +295,10 @@ def scratch_folder() -> Iterator[Path]:
     """A new folder for temporary files that does not outlive its process for long; empty but for hidden files. A process that
     is killed removes nothing. So each folder holds a file that its process has locked, and whoever makes the next folder
     removes those beside it whose locks are free."""
-    for held in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*/{_HELD}"):  # of this user: others' folders cannot be read
-        if holder(held) is None:
-            shutil.rmtree(held.parent, ignore_errors=True)
+    for held in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*/{_HELD}"):
+        with suppress(OSError):  # it is gone
+            if held.parent.lstat().st_uid == os.getuid() and held.is_file() and holder(held) is None:
+                shutil.rmtree(held.parent, ignore_errors=True)
     new, process = Path(tempfile.mkdtemp(prefix=f".{_SCRATCH}")), os.getpid()
     folder = new.with_name(new.name.removeprefix("."))
     with hold(new / _HELD, str(new)):

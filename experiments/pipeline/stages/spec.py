@@ -5,6 +5,7 @@ Stages run in the order generate, import, analyze, sweep, report, whatever the o
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -81,7 +82,7 @@ class Stage:
 
     def path(self, name: str) -> Path:
         """A file or folder beside the specification."""
-        return (self.base / Path(name).expanduser()).absolute()
+        return (self.base / os.path.expanduser(name)).absolute()
 
 
 class Generate(Stage):

@@ -6,6 +6,7 @@ select 1          SQL text                 @queries/*.sql  all files that match
 """
 
 import hashlib
+import os
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -72,7 +73,7 @@ def _matching(pattern: str) -> list[NamedQuery]:
 
 
 def _files(pattern: str, base: Path) -> list[NamedQuery]:
-    path = Path(pattern).expanduser()
+    path = Path(os.path.expanduser(pattern))
     if not any(c in pattern for c in "*?["):
         return [NamedQuery(path.stem, resolve_sql(f"@{base / path}"), f"@{pattern}")]
     folder = base / path.anchor  # the name of `base` itself is no pattern

@@ -4,6 +4,7 @@ docs/pipeline.md has its keys. `plan_sweep` checks all of it, opens the datasets
 """
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -136,7 +137,7 @@ class _Queries:
         if (data := next((each for each in (own, given, default_data(query.asked)) if each is not None), None)) is None:
             raise PlanscopeError(f"no data is given for {query.name}: write data = …")
         if not is_built_in(data):  # a folder beside the specification, by its whole path, since tasks run elsewhere
-            data = str((self._spec.base / Path(data).expanduser()).resolve())
+            data = str((self._spec.base / os.path.expanduser(data)).resolve())
         if self._later is not None and Path(data).is_relative_to(self._later):
             return None
         if (catalog := self._catalog(data, text if own is not None else None)) is None:
