@@ -40,7 +40,7 @@ from optimizer.algebra.scalar_trees import as_outer, bound_to
 from optimizer.algebra.scalars import Case, ColumnRef, OuterRef, Predicate, Scalar
 from optimizer.algebra.trees import Tree
 from optimizer.decorrelate.applies import replace_applies
-from optimizer.decorrelate.correlation import named, one_form
+from optimizer.decorrelate.correlation import ambiguous, named, with_zeros, zeros_told_apart
 from optimizer.decorrelate.domains import Domains
 from optimizer.decorrelate.empty_sets import apart
 from optimizer.decorrelate.first_rows import first_rows
@@ -117,17 +117,22 @@ class General:
         inside = right if found is None else found.aggregate
         exact = bool(inside.flags & RAISES)
         marks: list[ColumnSet] = []
+        told: dict[ColumnId, ColumnId] = {}
 
         def bindings(needed: ColumnSet) -> tuple[Tree, Repr]:
             if left.volatile:
                 raise Stays("its left input is volatile, so it cannot be evaluated twice for a domain")
             marks.append(needed)
-            return self.domains.of(source, needed, exact)
+            found, held = self.domains.of(source, needed, exact)
+            return with_zeros(found, held, told, self.columns), held
 
         free &= inside.outer  # what stands above an aggregate is computed of the left row
-        state = Unnesting(free, bindings, self.substitute and not exact)
-        if not one_form(inside, free, self.columns):
-            raise Stays("equal bindings may differ (0.0 and -0.0), and it can tell them apart")
+        if zeros := ambiguous(inside, free, self.columns):
+            same = source is left
+            left = zeros_told_apart(left, zeros, told, self.columns)
+            source = left if same else zeros_told_apart(source, zeros, told, self.columns)
+            free |= column_set(told.values())
+        state = Unnesting(free, bindings, self.substitute and not exact, told)
         if found is not None:
             below, repr = self.push(tree_of(found.aggregate.inputs[0]), state, state.outer, {})
             after = over_one_row(op, predicate, left, found, below, repr, self.columns)
@@ -148,6 +153,7 @@ class General:
 
         `equal`: local columns of the tree that are known to equal an outer one in every row that matters further up.
         """
+        need = state.read(need)
         if not tree.outer & state.outer:
             return self._reached(tree, state, need, equal)
         op, inputs = tree.op, [tree_of(each) for each in tree.inputs]
@@ -290,7 +296,7 @@ class General:
     def _push_full(self, predicate: Predicate, left: Tree, right: Tree, state: Unnesting, need: ColumnSet) -> tuple[Tree, Repr]:
         """Both sides carry the bindings; above the join they come from the side that has a row."""
         op = Join(JoinKind.FULL, predicate)
-        needed = need | _read(op, state) | ((left.outer | right.outer) & state.outer)
+        needed = need | _read(op, state) | state.read(left.outer | right.outer)
         a, repr = self.push(left, state, needed, {})
         b, other = self.push(right, state, needed, {})
         a, from_left = with_witness(a, "left_row", self.columns)
@@ -346,4 +352,4 @@ class General:
 
 
 def _read(op: LogicalOperator, state: Unnesting) -> ColumnSet:
-    return op.outer_columns() & state.outer
+    return state.read(op.outer_columns())

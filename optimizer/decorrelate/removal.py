@@ -33,7 +33,7 @@ from optimizer.algebra.logical import (
     Values,
     Window,
 )
-from optimizer.algebra.logical_joins import Apply, Join
+from optimizer.algebra.logical_joins import AnyJoin, Apply, Join
 from optimizer.algebra.nulls import is_not_null
 from optimizer.algebra.predicates import conjunction
 from optimizer.algebra.rebuild import copy_tree, map_scalars, map_tree, renamed_scalar
@@ -286,6 +286,20 @@ class _Removal:
         kept = passed_all(below, self.columns)
         return ColumnRef(id, value.type), Tree(Project((*kept, ProjectItem(id, value))), (below,))
 
+    def _low_column(self, name: str, value: Scalar, below: Tree) -> tuple[Scalar, Tree] | None:
+        """`_column`, below the subqueries that were put in place before, so that a domain needs none of them; None if it reads
+        their results."""
+        match below:
+            case Tree(Apply(JoinKind.LEFT | JoinKind.SINGLE | JoinKind.MARK | JoinKind.INNER), (Tree() as left, right)):
+                if value.columns & ~left.columns:
+                    return None
+                low = self._low_column(name, value, left)
+                return None if low is None else (low[0], Tree(below.op, (low[1], right)))
+            case Tree(Project(items), (Tree() as under,)) if not value.columns & ~under.columns:
+                id = self.columns.new(name, value.type, True).id
+                return ColumnRef(id, value.type), Tree(Project((*items, ProjectItem(id, value))), (under,))
+        return self._column(name, value, below)
+
     def _inner(self, subquery: Subquery) -> tuple[Tree, dict[ColumnId, ColumnId]]:
         """The subquery's tree, the subqueries in it removed, under column ids that no other use of it has; and the new ids."""
         inner = self.tree(subquery.tree)
@@ -303,11 +317,14 @@ class _Removal:
 
     def _guarded(self, inner: Tree, guards: tuple[Scalar, ...], below: Tree, raises: bool) -> tuple[Tree, Tree]:
         """The subquery without rows where its value does not matter, if evaluating it there could raise. It reads whether it
-        does from a column, of which there are two values."""
+        does from a column, of which there are two values; without one, where guards wait for other subqueries or may raise, only
+        its result is left out."""
         usable = conjunction(g for g in guards if not g.volatile and not g.columns & ~below.columns)
         if not usable or not (raises or inner.flags & RAISES):
             return inner, below
-        matters, below = self._column("matters", is_true(*usable), below)
+        if any(guard.raises for guard in usable) or (low := self._low_column("matters", is_true(*usable), below)) is None:
+            return Tree(Filter(conjunction(as_outer(guard, below.columns) for guard in usable)), (inner,)), below
+        matters, below = low
         return _sheltered(inner, as_outer(matters, below.columns)), below
 
     def _note(self, form: str, after: Tree, before: Tree) -> Tree:
@@ -326,11 +343,14 @@ def _by_subqueries(predicate: Predicate) -> tuple[list[Scalar], list[Scalar]]:
 
 def _sheltered(tree: Tree, matters: Scalar) -> Tree:
     """The tree without rows, and with nothing computed, where a scalar that is the same for all of them is not TRUE."""
-    match tree.op:
-        case Project() | Filter() | Limit() | Window() | Aggregate():
-            scalar = isinstance(tree.op, Aggregate) and not tree.op.keys  # has a row over none
-            tree = Tree(tree.op, (_sheltered(tree_of(tree.inputs[0]), matters),))
-            return Tree(Filter((matters,)), (tree,)) if scalar else tree
+    op = tree.op
+    if tree.flags & RAISES and isinstance(
+        op, Project | Filter | Limit | Window | Aggregate | GroupingSets | SetOp | AnyJoin | Apply
+    ):
+        tree = Tree(op, tuple(_sheltered(tree_of(each), matters) for each in tree.inputs))
+        if not ((isinstance(op, Aggregate) and not op.keys) or (isinstance(op, GroupingSets) and 0 in op.sets)):
+            return tree
+    # which has no rows by itself, or one over none
     return Tree(Filter((matters,)), (tree,))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.congruence import has_one_form
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import AggregateItem, WindowItem
@@ -20,11 +20,18 @@ Equal = Mapping[ColumnId, tuple[ColumnId, ...]]  # outer column -> columns that 
 
 class Unnesting(NamedTuple):
     """`outer`: columns of the left input that the right one reads. `domain(columns)`: a fresh D of them. `substitute`: use an
-    equal inner column in place of D where there is one for every outer column (the cover)."""
+    equal inner column in place of D where there is one for every outer column (the cover). `told[c]`: the outer column that tells
+    0.0 from -0.0 in c, and goes where c goes."""
 
     outer: ColumnSet
     domain: Domain
     substitute: bool
+    told: Mapping[ColumnId, ColumnId]
+
+    def read(self, columns: ColumnSet) -> ColumnSet:
+        """The outer ones of some columns, with those that go with them."""
+        columns &= self.outer
+        return columns | column_set(self.told[c] for c in column_ids(columns) if c in self.told) if self.told else columns
 
 
 def with_equalities(equal: Equal, predicate: Predicate, outer: ColumnSet) -> Equal:

@@ -23,7 +23,7 @@ from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.scalar_trees import bound_to
 from optimizer.algebra.scalars import Call, ColumnRef, OuterRef, Predicate
 from optimizer.algebra.trees import Tree
-from optimizer.decorrelate.correlation import named, one_form
+from optimizer.decorrelate.correlation import ambiguous, named, with_zeros, zeros_told_apart
 from optimizer.decorrelate.domains import Domains
 from optimizer.decorrelate.first_rows import first_rows
 from optimizer.decorrelate.one_row import one_row, over_one_row, row_for_each
@@ -72,10 +72,14 @@ class ValueGenerator:
     def _joined(self, op: Apply, predicate: Predicate, left: Tree, right: Tree, free: ColumnSet) -> tuple[Tree, str]:
         if right.volatile or left.volatile:
             raise Stays("volatile expressions are evaluated for each row")
-        if not one_form(right, free, self.columns):
-            raise Stays("equal bindings may differ (0.0 and -0.0), and it can tell them apart")
         found = one_row(right)
-        walk = _Walk(self.domains, left, free, exact=bool((right if found is None else found.aggregate).flags & RAISES))
+        inside = right if found is None else found.aggregate
+        free &= inside.outer
+        told: dict[ColumnId, ColumnId] = {}
+        if zeros := ambiguous(inside, free, self.columns):
+            left = zeros_told_apart(left, zeros, told, self.columns)
+            free |= column_set(told.values())
+        walk = _Walk(self.domains, left, free, told, exact=bool(zeros or inside.flags & RAISES))
         if found is not None:
             aggregate = found.aggregate.op
             assert isinstance(aggregate, Aggregate)
@@ -93,9 +97,9 @@ class ValueGenerator:
 class _Walk:
     """The rebuilding of one right input. `generated`: outer columns for which generators were joined in."""
 
-    def __init__(self, domains: Domains, left: Tree, free: ColumnSet, exact: bool) -> None:
+    def __init__(self, domains: Domains, left: Tree, free: ColumnSet, told: Held, exact: bool) -> None:
         self.domains, self.columns = domains, domains.columns
-        self.left, self.free, self.exact = left, free, exact
+        self.left, self.free, self.told, self.exact = left, free, told, exact
         self.generated: ColumnSet = 0
 
     def frame(self, tree: Tree) -> Frame:
@@ -160,7 +164,8 @@ class _Walk:
 
     def _generator(self, wanted: ColumnSet) -> tuple[Tree, Held]:
         self.generated |= wanted
-        return self.domains.of(self.left, wanted, self.exact)
+        found, held = self.domains.of(self.left, wanted, self.exact)
+        return with_zeros(found, held, self.told, self.columns), held
 
     def _join(self, op: IndependentJoin, left: Tree, right: Tree) -> Frame:
         a, b = self.frame(left), self.frame(right)

@@ -46,7 +46,7 @@ def grouped_by_left(op: Apply, left: Tree, right: Tree, columns: Columns) -> Tre
     if not all(has_one_form(columns[id].type) for id in column_ids(left.columns)):
         return None
     pulled = pull_up(tree_of(found.aggregate.inputs[0]), free, columns)
-    if pulled is None or pulled.values:
+    if pulled is None or pulled.values or not any(s.columns for s in pulled.conjuncts):  # all left rows with all others
         return None
     inner, matched = with_witness(pulled.tree, "matched", columns)
     on = conjunction(bound_to(s, left.columns) for s in pulled.conjuncts)
