@@ -36,7 +36,7 @@ CORRELATED = [  # DuckDB shows one zero for the other
     "select k, (select max(y) from (select 1 / (select a.f from c where c.v > a.k limit 1) y from u) q) from a",
     "select k, x.y from a, lateral (select (a.f * c.v)::varchar y, row_number() over (order by c.v) n from c where c.v > a.k) x"
     " where x.n < 3",
-    "select k, (select (1 / max(z.m))::varchar from (select c.v, max(a.f * c.v) m from c where c.v > a.k group by rollup (c.v)) z)"
+    "select k, (select (1 / max(m))::varchar from (select c.v, max(a.f * c.v) m from c where c.v > a.k group by rollup (c.v)))"
     " from a",
     "select k, a.f::varchar in (select (a.f + u.x)::varchar from u where u.x > a.k - 3) from a",
     "select k, (select 1 / x.f from (values (a.f), (a.f + 1)) x(f) order by x.f limit 1) from a",
