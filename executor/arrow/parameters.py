@@ -24,23 +24,23 @@ class Cell:
 
 
 class Parameter(Scalar):
-    """The value of a cell: the same for all rows of a run."""
+    """The value of a cell, which is of the outer column `id`: the same for all rows of a run."""
 
-    __slots__ = ("cell",)
+    __slots__ = ("cell", "id")
 
-    def __init__(self, cell: Cell, type: DataType) -> None:
+    def __init__(self, cell: Cell, id: ColumnId, type: DataType) -> None:
         self._set(type, ())
-        self.cell = cell
+        self.cell, self.id = cell, id
 
     def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
-        return f"?{id(self.cell)}"
+        return f"?{id(self.cell)}" if typed else label(self.id)
 
 
 def parameterized(scalar: Scalar, cells: Mapping[ColumnId, Cell]) -> Scalar:
     """The scalar reading `cells` where it referred to their columns."""
     if not scalar.outer:
         return scalar
-    return rewrite(scalar, lambda s: Parameter(cells[s.id], s.type) if isinstance(s, OuterRef) and s.id in cells else None)
+    return rewrite(scalar, lambda s: Parameter(cells[s.id], s.id, s.type) if isinstance(s, OuterRef) and s.id in cells else None)
 
 
 def reads_parameters(scalar: Scalar) -> bool:

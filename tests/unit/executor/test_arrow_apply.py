@@ -61,6 +61,7 @@ from optimizer.rules.catalog import IMPLEMENTATIONS
 from optimizer.rules.interface import RuleContext
 from optimizer.rules.transform.scan_split_outer import ScanSplitOuter
 from optimizer.settings import Settings
+from planscope import Session
 from tests.decorrelate.random_applies import KINDS, RandomApplies
 from tests.reference.naive import run as naive
 
@@ -524,3 +525,9 @@ def test_traits_of_an_apply_and_of_lookups(tmp_path: Path) -> None:
     lookup: LogicalOperator | PhysicalOperator = LookupRows((LookupKey(query.plans.ref(k), OuterRef(a, I64), False),), ())
     assert isinstance(lookup, LookupRows)
     assert lookup.pass_through(longer, right.props, below) == (Alternative((longer,), longer),)
+
+
+def test_an_error_names_the_outer_column() -> None:
+    tables = {"o": pa.table({"k": [1, 2], "s": ["x", "y"]}), "t": pa.table({"k": [1, 2], "v": [1, 2]})}
+    with pytest.raises(ExecutionError, match=r"in CAST\(o\.s AS int32\)"):
+        Session(tables, {"decorrelate": "none"}).sql("select (select max(cast(o.s as int) + v) from t where t.k >= o.k) from o")
