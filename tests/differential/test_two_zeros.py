@@ -1,5 +1,7 @@
 """0.0 and -0.0 are equal, and one stands for both in a group: not where the query tells them apart."""
 
+from itertools import product
+
 import duckdb
 import pyarrow as pa
 import pytest
@@ -20,7 +22,7 @@ TABLES = {
     "m": pa.table({"x": [-0.0]}),
     "w": pa.table({"x": [-0.0, 0.0, 2.0]}),
 }
-QUERIES = [
+QUERIES = [  # the first has 360,600 rows around a subquery: not for each row
     "select count(*) from x, y where exists (select 1 from g where g.f = x.f and g.h = y.h and 1 / g.f < -x.k)",
     "select k, 1 / f, (select count(*) from c where c.v > l.k + 4) from (select k, min(f) f from a group by k) l",
     "select distinct 1 / x from (select distinct x from u where x < 1)",
@@ -55,9 +57,8 @@ def test_two_zeros_of_an_outer_row(sql: str, method: str) -> None:
     assert method != "general" or not any(isinstance(node.op, NestedApply) for node in result.plan.walk())
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("sql", QUERIES)
-def test_two_zeros(sql: str, method: str) -> None:
+@pytest.mark.parametrize(("method", "sql"), [each for each in product(METHODS, QUERIES) if each != ("none", QUERIES[0])])
+def test_two_zeros(method: str, sql: str) -> None:
     with duckdb.connect() as connection:
         for name, table in TABLES.items():
             connection.register(name, table)
