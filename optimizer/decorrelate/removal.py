@@ -47,6 +47,8 @@ from optimizer.decorrelate.one_row import is_true
 from optimizer.prepass.report import Firing
 from optimizer.prepass.row_bounds import at_least_one_row, has_one_row
 
+_ADDING = (JoinKind.LEFT, JoinKind.SINGLE, JoinKind.MARK)  # an Apply of these kinds keeps all left rows
+
 
 def remove_subqueries(root: Tree, columns: Columns) -> tuple[Tree, list[Firing]]:
     """The tree with an Apply for each subquery, and what was done; the tree itself where it has none."""
@@ -290,7 +292,7 @@ class _Removal:
         """`_column`, below the subqueries that were put in place before, so that a domain needs none of them; None if it reads
         their results."""
         match below:
-            case Tree(Apply(JoinKind.LEFT | JoinKind.SINGLE | JoinKind.MARK | JoinKind.INNER), (Tree() as left, right)):
+            case Tree(Apply(kind, on), (Tree() as left, Tree() as right)) if kind in _ADDING or (not on and has_one_row(right)):
                 if value.columns & ~left.columns:
                     return None
                 low = self._low_column(name, value, left)
@@ -317,12 +319,13 @@ class _Removal:
 
     def _guarded(self, inner: Tree, guards: tuple[Scalar, ...], below: Tree, raises: bool) -> tuple[Tree, Tree]:
         """The subquery without rows where its value does not matter, if evaluating it there could raise. It reads whether it
-        does from a column, of which there are two values; without one, where guards wait for other subqueries or may raise, only
-        its result is left out."""
-        usable = conjunction(g for g in guards if not g.volatile and not g.columns & ~below.columns)
+        does from a column, of which there are two values; without one, where guards wait for other subqueries, only its result is
+        left out."""
+        usable = [g for g in guards if not g.volatile and not g.columns & ~below.columns]
         if not usable or not (raises or inner.flags & RAISES):
             return inner, below
-        if any(guard.raises for guard in usable) or (low := self._low_column("matters", is_true(*usable), below)) is None:
+        asked = Case(tuple((Call("not", (guard,), BOOL), FALSE) for guard in usable), TRUE, BOOL)  # in this order: they may raise
+        if (low := self._low_column("matters", asked, below)) is None:
             return Tree(Filter(conjunction(as_outer(guard, below.columns) for guard in usable)), (inner,)), below
         matters, below = low
         return _sheltered(inner, as_outer(matters, below.columns)), below

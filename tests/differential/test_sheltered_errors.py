@@ -47,6 +47,10 @@ CORRELATED = {
     "a branch not taken, of one row": "select x, case when x > 100 then (select max(cast(s as int)) from b) end from a",
     "a branch not taken, the first of all": "select x, case when x > 100"
     " then (select cast(s as int) from b order by 1 limit 1) end from a",
+    "a branch not taken, after one that may raise": "select y, case when s like 'a%' then 0 when cast(s as int) > 5"
+    " then (select max(cast(b.s as int) + c.y) from c where c.y >= b.y) end from b",
+    "a branch not taken, with a join": "select x, case when x > 100"
+    " then (select count(*) from b full join c on cast(b.s as int) = c.y) end from a",
     "a branch not taken, of groups": "select x, case when x > 100 then x in (select cast(s as int) from b group by 1) end from a",
     "a conjunct above a join": "select q.x from (select b.x, b.y from b join a on b.x = a.x where cast(b.s as int) > 0) q"
     " where q.x <= (select avg(c.y) from c where c.y < q.y + 30)",
