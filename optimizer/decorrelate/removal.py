@@ -318,9 +318,9 @@ class _Removal:
         return inner, AnySubquery(subquery.function, subquery.left, right, inner).condition
 
     def _guarded(self, inner: Tree, guards: tuple[Scalar, ...], below: Tree, raises: bool) -> tuple[Tree, Tree]:
-        """The subquery without rows where its value does not matter, if evaluating it there could raise. It reads whether it
-        does from a column, of which there are two values; without one, where guards wait for other subqueries, only its result is
-        left out."""
+        """The subquery without rows where its value does not matter, if evaluating it there could raise; and `below` with a
+        column that says where it matters. If guards read what other subqueries return there is no such column, and the subquery
+        is evaluated, but its result left out."""
         usable = [g for g in guards if not g.volatile and not g.columns & ~below.columns]
         if not usable or not (raises or inner.flags & RAISES):
             return inner, below

@@ -118,6 +118,7 @@ def open_elsewhere(spark: SparkSession, table: Source, files: Sequence[str]) -> 
 
 
 def _alike(spark: SparkSession, table: Source) -> bool:
+    """Whether all files of a table have the same columns."""
     source = reader(spark).format(table.format).options(**table.options)
     try:
         return bool(source.load(table.path).schema == source.option("mergeSchema", "true").load(table.path).schema)

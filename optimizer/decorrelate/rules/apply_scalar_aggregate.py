@@ -8,7 +8,7 @@ Kinds   all: the subquery has exactly one row for each row of L
 NULLs   a row of L without a match makes a group whose only row is padded with NULLs: a column that is TRUE in E tells it, and
         every aggregate leaves it out, so count is 0 and the others are NULL
 Guards  L has a key, else equal rows of L would become one group, and no column of which a group would put out another form (0.0
-        for -0.0); nothing is volatile
+        for -0.0); nothing is volatile; p reads a column of E, else all rows of L would be joined with all of E
 """
 
 from optimizer.algebra.building import tree_of

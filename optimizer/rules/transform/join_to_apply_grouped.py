@@ -7,7 +7,8 @@ The way back from an unnested subquery to one that is evaluated for each binding
 Kinds   inner, left
 NULLs   safe: where l is NULL, k = l is UNKNOWN on both sides, there are no rows and so no groups
 Guards  decorrelate=cost, where the search picks; k is a key of the groups, so every group is whole; T in the order of k; no
-        conjunct is volatile or may raise; further conjuncts on the groups stay a filter above them
+        conjunct is volatile or may raise; further conjuncts on the groups stay a filter above them, as do those on k that tell
+        its equal values apart (0.0 and -0.0)
 """
 
 from collections.abc import Sequence
