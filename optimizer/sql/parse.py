@@ -36,7 +36,8 @@ DIALECT = DuckDB()
 DIALECT.INDEX_OFFSET = 0  # places in [] stay as they are written
 _QUANTIFIERS = {TokenType.ALL: exp.All, TokenType.SOME: exp.Any}
 _NO_QUANTIFIER_AFTER = frozenset({TokenType.DOT, TokenType.LIKE, TokenType.ILIKE})
-_OPERANDS = types("VAR IDENTIFIER NUMBER STRING")
+_NAMES = types("VAR IDENTIFIER")
+_OPERANDS = _NAMES | types("NUMBER STRING")
 _ENDS_EXPRESSION = types("COMMA R_PAREN ALIAS FROM WHERE GROUP_BY ORDER_BY ASC DESC THEN ELSE END WHEN")
 _OPERATORS = types("DPIPE AMP PIPE PLUS DASH STAR SLASH DIV MOD CARET DSTAR")
 _UNITS = frozenset({*(f"{unit}{end}".upper() for unit in INTERVAL_UNITS for end in ("", "s")), "CENTURIES", "MILLENNIA"})
@@ -57,6 +58,7 @@ _OF_OTHERS = (  # DuckDB has none of these names
 _BY_NAME = (*AGGREGATE_NAMES, *SCALAR_NAMES, *_NAMED.split(), *_TO_UNITS, *_OF_OTHERS.split())
 _NO_NODES = frozenset(map(str.upper, _BY_NAME))
 _BASE = parser_class()
+_CALLED_BARE = frozenset(_BASE.NO_PAREN_FUNCTION_PARSERS)
 _BEFORE_COLON = frozenset(_BASE.ALIAS_TOKENS) - {TokenType.CASE}
 
 
@@ -96,9 +98,15 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
 
     def _operand_before(self, ends: frozenset[Any]) -> Any:
         """A name or a constant, if one of `ends` follows: then no operator is to be looked for at any of a dozen levels."""
-        if self._curr.token_type in _OPERANDS:
-            after = self._index + (3 if self._next.token_type is TokenType.DOT else 1)
-            if after < self._tokens_size and self._tokens[after].token_type in ends:
+        first, tokens = self._curr, self._tokens
+        if first.token_type in _OPERANDS:
+            dotted = self._next.token_type is TokenType.DOT
+            after = self._index + (3 if dotted else 1)
+            if after < self._tokens_size and tokens[after].token_type in ends:
+                last = tokens[after - 1]
+                if first.token_type in _NAMES and last.token_type in _NAMES and first.text.upper() not in _CALLED_BARE:
+                    self._advance(after - self._index)
+                    return exp.Column(this=_name(last), table=_name(first)) if dotted else exp.Column(this=_name(last))
                 return self._parse_atom()
         return None
 
@@ -293,6 +301,10 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
         if join is not None and comma:
             join.meta[COMMA_JOIN] = True
         return join
+
+
+def _name(token: Any) -> Any:
+    return exp.Identifier(this=token.text, quoted=token.token_type is TokenType.IDENTIFIER).update_positions(token)
 
 
 def parse(sql: str) -> tuple[Any, Source]:
