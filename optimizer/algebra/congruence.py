@@ -10,6 +10,7 @@ import pyarrow as pa
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.scalar_trees import walk
 from optimizer.algebra.scalars import Call, Case, Cast, ColumnRef, InList, Scalar
+from optimizer.algebra.types import is_opaque
 
 # calls whose results are equal for floats that are equal; division and powers tell 0.0 from -0.0
 _FLOAT_CONGRUENT = frozenset((
@@ -19,8 +20,8 @@ _FLOAT_CONGRUENT = frozenset((
 
 
 def has_one_form(type: DataType) -> bool:
-    """Whether equal values of a type are the same value."""
-    return not (pa.types.is_floating(type) or pa.types.is_interval(type))
+    """Whether values of a type can be compared, and equal ones are the same value."""
+    return not (pa.types.is_floating(type) or pa.types.is_interval(type) or is_opaque(type))
 
 
 def is_congruent(scalar: Scalar) -> bool:

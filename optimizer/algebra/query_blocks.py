@@ -5,8 +5,7 @@ a set of relations depends on that alone. It does not depend on what joined them
 """
 
 from optimizer.algebra.columns import ColumnSet, union
-from optimizer.algebra.logical import Filter, Project
-from optimizer.algebra.logical_joins import Join
+from optimizer.algebra.logical import Aggregate, GroupingSets, Limit, SetOp, Window
 from optimizer.algebra.trees import Tree, postorder
 
 Blocks = tuple[ColumnSet, ...]  # the relations of each block (`Tree.relations`), outer ones first
@@ -19,7 +18,7 @@ def with_blocks_of(tree: Tree, known: Blocks = ()) -> Blocks:
     for node in postorder(tree):
         below = [relations[id(each)] for each in node.inputs]
         relations[id(node)] = union(below) if below else node.relations  # a leaf's
-        if below and not isinstance(node.op, Join | Filter | Project):
+        if isinstance(node.op, Aggregate | GroupingSets | Window | Limit | SetOp):
             found.add(relations[id(node)])
     return tuple(sorted(found, key=lambda block: (-block.bit_count(), block)))
 

@@ -33,7 +33,7 @@ def zeros_told_apart(tree: Tree, ids: ColumnSet, told: dict[ColumnId, ColumnId],
     items = []
     for id in column_ids(ids):
         if not is_float(columns[id].type):
-            raise Stays("equal bindings may differ (a month and 30 days), and it can tell them apart")
+            raise Stays("equal bindings may differ (a month and 30 days) or are not compared (lists), and it can tell them apart")
         value = Call("/", (Literal(1.0, DOUBLE), Cast(reference(id, columns), DOUBLE, False)), DOUBLE)
         below = compare("<", value, Literal(0.0, DOUBLE))
         items.append(ProjectItem(told.setdefault(id, columns.new("negative", BOOL, True).id), below))

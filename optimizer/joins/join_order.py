@@ -14,7 +14,7 @@ from optimizer.joins.graph import folded, parts_of
 
 JoinOrder = str | tuple["JoinOrder", "JoinOrder"]
 
-_TOKEN = re.compile(r'\s*,?\s*(?:([()])|"((?:[^"]|"")+)"|([^\s(),"]+))')
+_TOKEN = re.compile(r'\s*(?:,\s*)?(?:([()])|"((?:[^"]|"")+)"|([^\s(),"]+))')
 
 
 def read_join_order(text: str) -> JoinOrder:

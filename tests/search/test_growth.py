@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from cProfile import Profile
 
+import pyarrow as pa
 import pytest
 
 from executor.session import Session
@@ -41,6 +42,20 @@ SHAPES: dict[str, tuple[Callable[[int], str], int, float]] = {
         + " and ".join(f"n{i}.n_nationkey = n{i + 1}.n_regionkey" for i in range(n - 1)), 20, 9.0,
     ),
 }  # fmt: skip
+
+
+def test_a_cte_that_joins_many_is_no_one_relation_where_groups_go_below_joins() -> None:
+    tasks = []
+    for n in (4, 8):
+        tables = {f"r{i}": pa.table({"k": [j // 3 for j in range(999)], f"y{i}": range(999)}) for i in range(n)}
+        star = pa.table({"o": [j % 50 for j in range(999)], "x": range(999), **{f"f{i}": range(999) for i in range(n)}})
+        joins = "".join(f" join r{i} on r{i}.k = star.f{i}" for i in range(n))
+        grouped = "(select y1, sum({}) s from c join o on c.o = o.o group by y1)"
+        sql = f"""with c as (select star.o, x, y1 from star{joins})
+            select a.s, b.s from {grouped.format("x")} a, {grouped.format("v")} b where a.y1 = b.y1"""
+        session = Session({**tables, "star": star, "o": pa.table({"o": [j % 25 for j in range(50)], "v": range(50)})})
+        tasks.append(session.optimize(sql).search.as_dict()["tasks"])
+    assert tasks[1] < 2 * tasks[0], tasks
 
 
 @pytest.mark.parametrize("shape", SHAPES)

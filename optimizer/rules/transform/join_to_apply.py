@@ -6,8 +6,9 @@ With few left rows a lookup reads little of T, as an index nested-loop join does
 
 Kinds   inner, left
 NULLs   safe: where l is NULL, k = l is UNKNOWN on both sides and nothing matches
-Guards  decorrelate=cost, where the search picks between Apply and join; T in the order of k, or a lookup reads all of it; no
-        volatile conjunct, and none that may raise, which the join tests on fewer rows
+Guards  decorrelate=cost, where the search picks between Apply and join; T in the order of k, or a lookup reads all of it;
+        nothing volatile, in the scan neither, which is read once for each left row; no conjunct that may raise, which the join
+        tests on fewer rows
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.predicates import conjunction, equality_sides
 from optimizer.algebra.scalar_trees import as_outer
 from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar
-from optimizer.algebra.trees import Tree
+from optimizer.algebra.trees import Node, Tree
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
 
 
@@ -33,7 +34,7 @@ class JoinToApply(TransformationRule):
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(Join(kind, predicate), (left, Tree(Scan() as scan))):
-                if not looks_up(kind, predicate, left.columns, scan):
+                if not looks_up(kind, predicate, left.columns, bound.inputs[1], scan):
                     return ()
                 inside, outside = taken_inside(predicate, left.columns, scan.output_columns(()))
                 looked_up = replace(scan, predicate=conjunction([*scan.predicate, *inside]))
@@ -41,9 +42,9 @@ class JoinToApply(TransformationRule):
         return ()
 
 
-def looks_up(kind: JoinKind, predicate: Predicate, left: ColumnSet, scan: Scan) -> bool:
-    """Whether the join finds rows by the column that the table is stored by."""
-    if kind not in (JoinKind.INNER, JoinKind.LEFT) or not scan.order or scan.limit is not None:
+def looks_up(kind: JoinKind, predicate: Predicate, left: ColumnSet, right: Node, scan: Scan) -> bool:
+    """Whether the join finds rows of `right` by the column that the table of its scan is stored by."""
+    if kind not in (JoinKind.INNER, JoinKind.LEFT) or not scan.order or scan.limit is not None or right.volatile:
         return False
     if any(s.volatile or s.raises for s in predicate):
         return False

@@ -6,9 +6,9 @@ The way back from an unnested subquery to one that is evaluated for each binding
 
 Kinds   inner, left
 NULLs   safe: where l is NULL, k = l is UNKNOWN on both sides, there are no rows and so no groups
-Guards  decorrelate=cost, where the search picks; k is a key of the groups, so every group is whole; T in the order of k; no
-        conjunct is volatile or may raise; further conjuncts on the groups stay a filter above them, as do those on k that tell
-        its equal values apart (0.0 and -0.0)
+Guards  decorrelate=cost, where the search picks; k is a key of the groups, so every group is whole; T in the order of k;
+        nothing is volatile, in the groups neither; no conjunct may raise; further conjuncts on the groups stay a filter above
+        them, as do those on k that tell its equal values apart (0.0 and -0.0)
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class JoinToApplyGrouped(TransformationRule):
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(Join(kind, predicate), (left, Tree(Aggregate(keys) as aggregate, (Tree(Scan() as scan),)) as grouped)):
-                if not looks_up(kind, predicate, left.columns, scan):
+                if not looks_up(kind, predicate, left.columns, grouped, scan):
                     return ()
                 lead = scan.order[0].column
                 if lead not in keys:

@@ -60,12 +60,14 @@ class TwoSteps:
     def add_beside(self, item: AggregateItem) -> bool:
         """An aggregate over rows beside which the partial step made n rows one. False where it cannot be computed."""
         call = item.call
+        if call.volatile:
+            return False
         if AGGREGATE_FUNCTIONS[call.function].duplicate_insensitive:
             self._final(item, call)
             return True
         if call.function not in ("count", "sum", "avg"):
             return False
-        if call.distinct or call.volatile or not call.args or (call.raises and call.filter is not None):
+        if call.distinct or not call.args or (call.raises and call.filter is not None):
             return False  # what raises may be sheltered by the filter, which would be tested beside it
         rows = self._partial(_COUNT_ROWS)
         value = call.args[0]

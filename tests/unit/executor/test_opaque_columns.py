@@ -118,3 +118,11 @@ def test_no_cast_is_advised_that_would_be_refused(sql: str) -> None:
     with pytest.raises(PlanscopeError, match="can be selected, tested by IS NULL and counted") as error:
         Session({"t": TABLE}).optimize(sql)
     assert "CAST" not in str(error.value)
+
+
+def test_a_group_pulled_above_a_join_is_not_by_them() -> None:
+    many = pa.table({"k": [i % 500 for i in range(2000)], "x": [1] * 2000})
+    first = "(select * from t order by k limit 1) t"
+    session = Session({"t": TABLE.select(["k", "list"]), "many": many})
+    result = session.sql(f"select n, t.list from (select k, sum(x) n from many group by k) g join {first} on g.k = t.k")
+    assert result.table.to_pylist() == [{"n": 4, "list": [1, None]}]
