@@ -57,7 +57,7 @@ def smallest_source(left: Tree, needed: ColumnSet, exact: bool = False) -> Tree:
             case Filter(predicate) if not exact:
                 below = node.inputs[0]
                 passed += predicate
-            case Project() if not needed & defined_columns(node.op):
+            case Project() if not needed & defined_columns(node):
                 below = node.inputs[0]
         if not isinstance(below, Tree):
             own = conjunction(s for s in passed if s.columns and not s.columns & ~node.columns and not (s.volatile or s.raises))

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from optimizer.algebra.columns import ColumnSet, column_ids, column_set, union
-from optimizer.algebra.functions import COMPARISONS
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 from optimizer.algebra.scalars import BOOL, Call, Case, Cast, ColumnRef, InList, Literal, Predicate, Scalar
 
@@ -22,26 +21,7 @@ _ANY = _VALUE | CAN_BE_NULL
 
 def is_not_null(scalar: Scalar, not_null: ColumnSet) -> bool:
     """Whether `scalar` is never NULL when the columns of `not_null` are not; sound, not complete."""
-    match scalar:
-        case ColumnRef():
-            return bool(not_null >> scalar.id & 1)
-        case Literal():
-            return scalar.value is not None
-        case Call() if scalar.function in NULL_OF_VALUES:
-            return False
-        case Call(function="is_null" | "is_not_null" | "is_distinct_from" | "is_not_distinct_from"):
-            return True
-        case Call(function="coalesce" | "greatest" | "least"):
-            return any(is_not_null(arg, not_null) for arg in scalar.args)
-        case Call(function="and" | "or"):
-            return all(is_not_null(arg, not_null) for arg in scalar.args)
-        case Call() if SCALAR_FUNCTIONS[scalar.function].strict and scalar.args:
-            return all(is_not_null(arg, not_null) for arg in scalar.args)
-        case Cast() if not scalar.lenient:
-            return is_not_null(scalar.arg, not_null)
-        case Case():
-            return all(is_not_null(v, not_null) for v in (*(v for _, v in scalar.branches), scalar.otherwise))
-    return scalar.never_null
+    return not outcomes(scalar, 0, not_null) & CAN_BE_NULL
 
 
 def strict_columns(scalar: Scalar) -> ColumnSet:
@@ -77,11 +57,12 @@ def rejects_nulls(predicate: Predicate, columns: ColumnSet) -> bool:
     )
 
 
-def outcomes(scalar: Scalar, nulls: ColumnSet) -> int:
-    """What `scalar` may be when the columns of `nulls` are NULL: a set of CAN_BE_… bits, perhaps too large."""
+def outcomes(scalar: Scalar, nulls: ColumnSet, not_null: ColumnSet = 0) -> int:
+    """What `scalar` may be when the columns of `nulls` are NULL and those of `not_null` are not: a set of CAN_BE_… bits, perhaps
+    too large."""
     match scalar:
         case ColumnRef():
-            return CAN_BE_NULL if nulls >> scalar.id & 1 else _ANY
+            return CAN_BE_NULL if nulls >> scalar.id & 1 else _VALUE if not_null >> scalar.id & 1 else _ANY
         case Literal(value=None):
             return CAN_BE_NULL
         case Literal(value=bool() as value):
@@ -89,17 +70,17 @@ def outcomes(scalar: Scalar, nulls: ColumnSet) -> int:
         case Literal():
             return _VALUE
         case Case(branches=branches, otherwise=otherwise):
-            return _case(branches, otherwise, nulls)
+            return _case(branches, otherwise, nulls, not_null)
         case Cast(arg=arg, lenient=lenient):
-            below = outcomes(arg, nulls)
+            below = outcomes(arg, nulls, not_null)
             if arg.type == BOOL and scalar.type == BOOL:
                 return below
             return below & CAN_BE_NULL | (_VALUE if below & _VALUE else 0) | (CAN_BE_NULL if lenient else 0)
         case InList(arg=arg, items=items) if items:
-            return CAN_BE_NULL if outcomes(arg, nulls) == CAN_BE_NULL else _ANY
+            return CAN_BE_NULL if outcomes(arg, nulls, not_null) == CAN_BE_NULL else _ANY
         case Call(function=function, args=args):
-            return _call(function, [outcomes(arg, nulls) for arg in args])
-    return _ANY
+            return _call(function, [outcomes(arg, nulls, not_null) for arg in args])
+    return _VALUE if scalar.never_null else _ANY
 
 
 def _call(function: str, args: list[int]) -> int:
@@ -120,11 +101,13 @@ def _call(function: str, args: list[int]) -> int:
             return _not(_not_distinct(*args))
         case "coalesce":
             return _first_value(args)
+        case "greatest" | "least":
+            return _VALUE if not all(arg & CAN_BE_NULL for arg in args) else _ANY
     if not SCALAR_FUNCTIONS[function].strict:
         return _ANY
     if CAN_BE_NULL in args:  # an argument that is NULL and nothing else
         return CAN_BE_NULL
-    if function in COMPARISONS and not any(arg & CAN_BE_NULL for arg in args):
+    if args and function not in NULL_OF_VALUES and not any(arg & CAN_BE_NULL for arg in args):
         return _VALUE
     return _ANY
 
@@ -167,12 +150,12 @@ def _first_value(args: Iterable[int]) -> int:
     return result | CAN_BE_NULL
 
 
-def _case(branches: Iterable[tuple[Scalar, Scalar]], otherwise: Scalar, nulls: ColumnSet) -> int:
+def _case(branches: Iterable[tuple[Scalar, Scalar]], otherwise: Scalar, nulls: ColumnSet, not_null: ColumnSet) -> int:
     result = 0
     for condition, value in branches:
-        taken = outcomes(condition, nulls)
+        taken = outcomes(condition, nulls, not_null)
         if taken & CAN_BE_TRUE:
-            result |= outcomes(value, nulls)
+            result |= outcomes(value, nulls, not_null)
         if taken == CAN_BE_TRUE:
             return result
-    return result | outcomes(otherwise, nulls)
+    return result | outcomes(otherwise, nulls, not_null)

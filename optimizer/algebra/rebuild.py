@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from optimizer.algebra.building import tree_of
-from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set
+from optimizer.algebra.columns import ColumnId, Columns, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical import (
@@ -36,7 +36,7 @@ from optimizer.algebra.scalar_trees import rewrite
 from optimizer.algebra.scalars import ColumnRef, OuterRef, Scalar
 from optimizer.algebra.series import Series
 from optimizer.algebra.spools import CteReference, Recursion, Spool, SpoolColumn, With
-from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, operators_of
+from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, has_subquery, trees_of
 from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Node, Tree, postorder
 
@@ -49,23 +49,8 @@ def map_scalars(op: LogicalOperator, change: Change) -> LogicalOperator:
     after = [change(scalar) for scalar in before]
     if all(a is b for a, b in zip(before, after, strict=True)):
         return op
-    match op:
-        case Scan() | Filter() | JoinGraph():
-            return replace(op, predicate=conjunction(after))
-        case AnyJoin():
-            return op.with_predicate(conjunction(after))
-        case Values(columns, types, rows):
-            width = len(columns)
-            return Values(columns, types, tuple(tuple(after[i * width : (i + 1) * width]) for i in range(len(rows))))
-        case Project(items):
-            return Project(tuple(ProjectItem(item.id, s) for item, s in zip(items, after, strict=True)))
-        case Aggregate() | GroupingSets():
-            calls: list[Any] = list(after)
-            return replace(op, aggregates=tuple(AggregateItem(i.id, c) for i, c in zip(op.aggregates, calls, strict=True)))
-        case Window():
-            window_calls: list[Any] = list(after)
-            return replace(op, items=tuple(WindowItem(i.id, c) for i, c in zip(op.items, window_calls, strict=True)))
-    raise AssertionError(f"{op.name} does not say how its scalars are replaced")
+    left = iter(after)
+    return rebuilt(op, lambda id: id, lambda scalar: next(left))
 
 
 def map_tree(root: Tree, change: Callable[[Tree], Tree]) -> Tree:
@@ -149,24 +134,9 @@ def replace_outer(root: Tree, values: Mapping[ColumnId, Scalar]) -> Tree:
     return map_tree_scalars(root, change) if root.outer & wanted else root
 
 
-def defined_columns(op: LogicalOperator) -> ColumnSet:
+def defined_columns(node: Tree) -> ColumnSet:
     """The columns that come into being at this operator, and not below it."""
-    match op:
-        case Scan(columns=scanned) | CteReference(columns=scanned):
-            return column_set(c.id for c in scanned)
-        case Values(columns=ids) | SetOp(columns=ids) | Recursion(columns=ids):
-            return column_set(ids)
-        case Project(items):
-            return column_set(i.id for i in items if not (isinstance(i.value, ColumnRef) and i.value.id == i.id))
-        case Aggregate(_, aggregates):
-            return column_set(i.id for i in aggregates)
-        case GroupingSets(keys, _, aggregates, number):
-            return column_set(k.id for k in keys) | column_set(i.id for i in aggregates) | 1 << number
-        case Window(_, _, items):
-            return column_set(i.id for i in items)
-        case AnyJoin(mark=int() as mark):
-            return 1 << mark
-    return 0
+    return node.columns & ~union(below.columns for below in node.inputs)
 
 
 def copy_tree(
@@ -175,8 +145,8 @@ def copy_tree(
     """The same rows under fresh column ids, and which id became which; `known`: what some are to become. References to outer
     columns stay."""
     new = dict(known)
-    for op in operators_of(root):
-        for id in column_ids(defined_columns(op)):
+    for node in trees_of(root):
+        for id in column_ids(defined_columns(node)):
             if id not in new:
                 new[id] = columns.copy(id)
     return renamed_tree(root, new), new
@@ -184,18 +154,17 @@ def copy_tree(
 
 def renamed(op: LogicalOperator, new: Mapping[ColumnId, ColumnId]) -> LogicalOperator:
     """The operator with each column `c` called `new[c]`, where there is one, whether it makes it, reads it or knows of it."""
+    return rebuilt(op, lambda id: new.get(id, id), lambda scalar: renamed_scalar(scalar, new))
 
-    def one(id: ColumnId) -> ColumnId:
-        return new.get(id, id)
+
+def rebuilt(op: LogicalOperator, one: Callable[[ColumnId], ColumnId], call: Callable[[Scalar], Any]) -> LogicalOperator:
+    """The operator with `one` made to each of its columns and `call` to each of its scalars, in the order of `scalars`."""
 
     def many(ids: ColumnSet) -> ColumnSet:
         return column_set(one(id) for id in column_ids(ids))
 
     def order(collation: Collation) -> Collation:
         return tuple(key._replace(column=one(key.column)) for key in collation)
-
-    def call(scalar: Scalar) -> Any:
-        return renamed_scalar(scalar, new)
 
     match op:
         case Scan():

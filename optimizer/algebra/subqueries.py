@@ -100,11 +100,16 @@ def subqueries_of(scalars: Iterable[Scalar]) -> list[Subquery]:
 
 def operators_of(root: Node) -> Iterator[LogicalOperator]:
     """Those of a tree, inputs first, and after each those of the subqueries in its scalars."""
+    return (node.op for node in trees_of(root))
+
+
+def trees_of(root: Node) -> Iterator[Tree]:
+    """Of these operators the trees."""
     for node in postorder(root):
         if isinstance(node, Tree):
-            yield node.op
+            yield node
             for subquery in subqueries_of(node.op.scalars()):
-                yield from operators_of(subquery.tree)
+                yield from trees_of(subquery.tree)
 
 
 def has_subquery(scalar: Scalar) -> bool:

@@ -50,7 +50,7 @@ class Shapes:
             self._of[id(node)] = -1 - node.gid
             self._columns[id(node)] = ()
             return
-        own = [column for column in _in_order(node.op) if column >= self._fixed]
+        own = [column for column in _in_order(node) if column >= self._fixed]
         columns = tuple(column for below in node.inputs for column in self._columns[id(below)]) + tuple(own)
         places: dict[ColumnId, ColumnId] = {}
         for place, column in enumerate(columns):
@@ -62,12 +62,12 @@ class Shapes:
         self._columns[id(node)] = columns
 
 
-def _in_order(op: LogicalOperator) -> list[ColumnId]:
+def _in_order(node: Tree) -> list[ColumnId]:
     """The columns an operator makes: those of a scan by their names in the table, those of others by id, which is the order in
     which they were made."""
-    if isinstance(op, Scan):
-        return [column.id for column in sorted(op.columns, key=lambda column: column.source)]
-    return list(column_ids(defined_columns(op)))
+    if isinstance(node.op, Scan):
+        return [column.id for column in sorted(node.op.columns, key=lambda column: column.source)]
+    return list(column_ids(defined_columns(node)))
 
 
 def _sorted(scalar: Scalar) -> Scalar:

@@ -12,8 +12,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, AGGREGATE_NAMES, continuous_type
+from optimizer.algebra.building import reference
 from optimizer.algebra.functions import AggregateFunction
-from optimizer.algebra.scalars import AggregateCall, Call, Cast, ColumnRef, Literal, Ordered, Scalar
+from optimizer.algebra.scalars import AggregateCall, Call, Cast, Literal, Ordered, Scalar
 from optimizer.algebra.types import (
     BOOLEAN,
     DOUBLE,
@@ -37,7 +38,9 @@ from optimizer.sql.source import Source
 from optimizer.sql.stars import is_star
 
 if TYPE_CHECKING:
+    from optimizer.sql.context import Context
     from optimizer.sql.expressions import ExpressionBinder
+    from optimizer.sql.scope import Scope
 
 
 class _Written(NamedTuple):
@@ -76,7 +79,7 @@ def _placed(binder: ExpressionBinder, node: Any, condition: Any = None) -> Scala
     function, args, type = call.function, call.args, call.type
     if AGGREGATE_FUNCTIONS[function].ordered and any(arg.columns for arg in args) and not call.distinct:
         if not any(isinstance(arg, Ordered) for arg in args):  # the rows come in an order of their own, if in any
-            args += ordered_rows(binder)
+            args += ordered_rows(binder.context, binder.scope)
     match args:
         case (Call(function="to_interval", args=(microseconds,)),) if function in ("min", "max", "count"):
             args, type = (microseconds,), INT64
@@ -84,10 +87,9 @@ def _placed(binder: ExpressionBinder, node: Any, condition: Any = None) -> Scala
     return placed if type == call.type else Call("to_interval", (placed,), call.type)
 
 
-def ordered_rows(binder: ExpressionBinder) -> tuple[Ordered, ...]:
-    """The ORDER BY of the derived table that the clause reads alone."""
-    types = binder.context.columns
-    return tuple(Ordered(ColumnRef(key.column, types[key.column].type), *key[1:]) for key in binder.scope.order)
+def ordered_rows(context: Context, scope: Scope) -> tuple[Ordered, ...]:
+    """The ORDER BY of the derived table that a clause reads alone."""
+    return tuple(Ordered(reference(key.column, context.columns), *key[1:]) for key in scope.order)
 
 
 def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> AggregateCall:

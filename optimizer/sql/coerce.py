@@ -7,6 +7,7 @@ it, NULL any type. A constant is converted when the query is bound, anything els
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from optimizer.algebra.flags import AGGREGATE, GROUPING, SUBQUERY, WINDOW
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import BOOL, Call, Cast, Literal, Scalar
 from optimizer.algebra.types import (
+    HUGEINT,
     INT32,
     INT64,
     INTERVAL,
@@ -184,11 +186,14 @@ def as_microseconds(source: Source, operand: Operand) -> Operand:
             return Operand(microseconds, operand.node)
         case Call(function="interval_times", args=(Literal() as interval, count)):
             each = as_microseconds(source, Operand(interval, operand.node)).scalar
-            return Operand(Call("*", (each, count), INT64), operand.node)
+            if each.type == INT64:
+                return Operand(Call("*", (each, count), INT64), operand.node)
         case Literal(value=None):
             return Operand(Literal(None, INT64), operand.node)
         case Literal(value=value):
-            return Operand(Literal((value.months * 30 + value.days) * DAY + value.nanoseconds // 1000, INT64), operand.node)
+            total = (value.months * 30 + value.days) * DAY + value.nanoseconds // 1000
+            fits = -(1 << 63) <= total < 1 << 63
+            return Operand(Literal(total, INT64) if fits else Literal(Decimal(total), HUGEINT), operand.node)
     what = "comparing an INTERVAL that is neither a constant, nor so many times one, nor a difference of timestamps"
     raise source.unsupported(what, operand.node, "compute EXTRACT(EPOCH FROM a - b), in seconds, where it is made")
 

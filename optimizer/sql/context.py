@@ -91,7 +91,6 @@ class Context:
         self.columns = Columns()
         self.enclosing: ExpressionBinder | None = None
         self.subqueries: dict[Any, list[Subquery]] = {}
-        self.shapes: dict[Any, Tree] = {}
         self.definitions: dict[int, Definition] = {}
         self.durations: dict[ColumnId, ColumnId] = {}  # a difference of timestamps, and the column of its microseconds
         self.working: dict[int, Definition] = {}

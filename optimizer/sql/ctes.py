@@ -41,7 +41,19 @@ def bind_reference(context: Context, cte: Ctes, node: Any) -> Bound:
 
 
 def refers_to(node: Any, name: str) -> bool:
-    return any(table.name.lower() == name.lower() and table.args.get("db") is None for table in node.find_all(exp.Table))
+    """Whether a query reads a table of this name, which none of its own WITHs defines."""
+    for each in node.walk(prune=lambda query: name.lower() in _defined(query)):
+        if name.lower() in _defined(each):
+            if any(refers_to(cte.this, name) for cte in each.args["with_"].expressions):
+                return True
+        elif isinstance(each, exp.Table) and each.name.lower() == name.lower() and each.args.get("db") is None:
+            return True
+    return False
+
+
+def _defined(query: Any) -> list[str]:
+    with_ = query.args.get("with_")
+    return [] if with_ is None else [cte.alias.lower() for cte in with_.expressions]
 
 
 def _recursive(context: Context, cte: Ctes) -> Bound:
@@ -63,7 +75,7 @@ def _recursive(context: Context, cte: Ctes) -> Bound:
     spool = context.new_spool()
     context.working[id(itself)] = Definition(itself, start, spool)
     context.read.add(spool)
-    step = bind_query(context, body.expression, itself, operand=True)
+    step = bind_query(context, body.expression, itself)
     del context.working[id(itself)]
     if len(step.outputs) != len(first):
         message = f"UNION of {len(first)} and {len(step.outputs)} columns"

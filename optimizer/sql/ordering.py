@@ -67,7 +67,7 @@ def collation(keys: Iterable[SortKey]) -> Collation:
     return tuple(result.values())
 
 
-def order_by_outputs(context: Context, clause: Any, bound: Bound) -> Bound:
+def order_by_outputs(context: Context, clause: Any, bound: Bound, ctes: Ctes | None) -> Bound:
     """ORDER BY after a set operation or VALUES: terms are positions or names of output columns, also those that later parts
     of the set operation give them, or expressions over output columns."""
     source, outputs = context.source, bound.outputs
@@ -82,7 +82,7 @@ def order_by_outputs(context: Context, clause: Any, bound: Bound) -> Bound:
         if position is None and isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
             position = _output_named(source, node, bound)
         if position is None:
-            id = shelf.column(_over_outputs(context, node, outputs), "key")
+            id = shelf.column(_over_outputs(context, node, outputs, ctes), "key")
         else:
             id = outputs[position].id
         keys.append(SortKey(id, descending, nulls_first))
@@ -105,14 +105,14 @@ def _output_named(source: Source, node: Any, bound: Bound) -> int:
     return position
 
 
-def _over_outputs(context: Context, node: Any, outputs: Sequence[OutputColumn]) -> Scalar:
+def _over_outputs(context: Context, node: Any, outputs: Sequence[OutputColumn], ctes: Ctes | None) -> Scalar:
     """An expression over the columns of a result."""
     from optimizer.sql.expressions import ExpressionBinder  # expressions have window functions, which have an ORDER BY
     from optimizer.sql.windows import refuse_windows
 
     references = [reference(o.id, context.columns) for o in outputs]
     relation = Relation("", tuple(o.name for o in outputs), references.__getitem__)
-    scalar = ExpressionBinder(context, Scope((relation,)), "ORDER BY").bind(node)
+    scalar = ExpressionBinder(context, Scope((relation,), ctes=ctes), "ORDER BY").bind(node)
     refuse_windows(context.source, [scalar], "ORDER BY of a set operation", node)
     return Literal(None, INT32) if pa.types.is_null(scalar.type) else scalar
 

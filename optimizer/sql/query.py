@@ -13,11 +13,10 @@ from optimizer.sql.set_operations import bind_set_operation
 from optimizer.sql.values import bind_values
 
 
-def bind_query(context: Context, node: Any, ctes: Ctes | None, operand: bool = False, derived: bool = False) -> Bound:
+def bind_query(context: Context, node: Any, ctes: Ctes | None, derived: bool = False) -> Bound:
     """The tree of a query. ORDER BY at its end is `Bound.order`; with LIMIT it is part of the tree as well.
 
-    As `operand` of a set operation a column of bare NULLs keeps the NULL type, to take the other operand's; elsewhere it
-    becomes INTEGER. With `derived`, outer parentheses may have an alias, which the caller has seen to.
+    With `derived`, outer parentheses may have an alias, which the caller has seen to.
     """
     context.enter(node)
     outer: list[Any] = []  # parentheses with clauses of their own, outermost first
@@ -31,11 +30,11 @@ def bind_query(context: Context, node: Any, ctes: Ctes | None, operand: bool = F
     ctes = with_ctes(context, node, ctes)
     match node:
         case exp.Select():
-            bound = bind_select(context, node, ctes, operand)
+            bound = bind_select(context, node, ctes)
         case exp.SetOperation():
-            bound = finished(context, node, ctes, bind_set_operation(context, node, ctes, operand))
+            bound = finished(context, node, ctes, bind_set_operation(context, node, ctes))
         case exp.Values():
-            bound = finished(context, node, ctes, bind_values(context, node, ctes, operand))
+            bound = finished(context, node, ctes, bind_values(context, node, ctes))
         case exp.Pivot():
             form, hint = PIVOTS[bool(node.args.get("unpivot"))]
             raise context.source.unsupported(form, node, hint, word=form)
@@ -49,7 +48,7 @@ def bind_query(context: Context, node: Any, ctes: Ctes | None, operand: bool = F
 def finished(context: Context, node: Any, ctes: Ctes | None, bound: Bound) -> Bound:
     """ORDER BY, LIMIT and OFFSET of something that is not a SELECT: they see its output columns only."""
     order_clause = node.args.get("order")
-    return limited(context, node, bound if order_clause is None else order_by_outputs(context, order_clause, bound), ctes)
+    return limited(context, node, bound if order_clause is None else order_by_outputs(context, order_clause, bound, ctes), ctes)
 
 
 def with_ctes(context: Context, node: Any, ctes: Ctes | None) -> Ctes | None:

@@ -1,7 +1,7 @@
 """The same subquery written twice is one scalar, so that GROUP BY (SELECT ...) finds itself in the select list.
 
-Every time a subquery is bound its columns get fresh ids. Two are the same when their trees differ in nothing but those: the
-trees are renamed to ids counted from 0, the columns of enclosing queries last, and compared. Volatile ones are never the same.
+Every time a subquery is bound its columns get fresh ids. What a text means where the same common table expressions are in reach
+depends on the names of queries around it alone: two are the same when these stand for the same scalars. Volatile ones never are.
 """
 
 from __future__ import annotations
@@ -9,53 +9,33 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from optimizer.algebra.columns import column_ids
-from optimizer.algebra.rebuild import defined_columns, map_scalars, renamed_scalar, renamed_tree
-from optimizer.algebra.scalar_trees import rewrite
-from optimizer.algebra.scalars import Scalar
-from optimizer.algebra.subqueries import AnySubquery, ScalarSubquery, Subquery, operators_of
-from optimizer.algebra.trees import Tree, postorder
-from optimizer.sql.context import Context
+from optimizer.algebra.columns import ColumnId
+from optimizer.algebra.subqueries import AnySubquery, Subquery, operators_of
+from optimizer.sql.context import Context, Ctes
 
 
-def first_like(context: Context, node: Any, subquery: Subquery) -> Subquery:
+def first_like(context: Context, node: Any, ctes: Ctes | None, subquery: Subquery) -> Subquery:
     """The subquery bound earlier that is the same as this one, made from the AST `node`; this one when there is none."""
     if subquery.volatile:
         return subquery
-    earlier = context.subqueries.setdefault(node, [])
+    earlier = context.subqueries.setdefault((node, id(ctes)), [])
     if earlier:
-        shape = _shape(context, subquery)
+        meaning = _meaning(subquery)
         for other in earlier:
-            if _shape(context, other) == shape:
+            if _meaning(other) == meaning:
                 return other
     earlier.append(subquery)
     return subquery
 
 
-def _shape(context: Context, subquery: Subquery) -> Hashable:
-    """Equal for subqueries that are the same, and only for those."""
-    made = (id for op in operators_of(subquery.tree) for id in column_ids(defined_columns(op)))
-    names = {id: number for number, id in enumerate(dict.fromkeys(made))}
-    outer = tuple(column_ids(subquery.tree.outer))
-    for id in outer:
-        names[id] = len(names)
-    tree = _canonical(context, renamed_tree(subquery.tree, names))
-    match subquery:
-        case ScalarSubquery():
-            return tree, outer, names[subquery.column], subquery.type
-        case AnySubquery():
-            return tree, outer, subquery.function, subquery.left, tuple(renamed_scalar(s, names) for s in subquery.right)
-    raise AssertionError(f"{subquery.__class__.__name__} does not say when it is the same as another")
+def _meaning(subquery: Subquery) -> Hashable:
+    """Its scalars, the columns that are made in it numbered as they come."""
+    outer, numbers = subquery.tree.outer, dict[ColumnId, int]()
 
+    def label(id: ColumnId) -> str:
+        return f"#{id}" if outer >> id & 1 else str(numbers.setdefault(id, len(numbers)))
 
-def _canonical(context: Context, root: Tree) -> Tree:
-    """One tree for all that are equal node by node."""
-
-    def inner(scalar: Scalar) -> Scalar:
-        return rewrite(scalar, lambda p: p.with_tree(_canonical(context, p.tree)) if isinstance(p, Subquery) else None)
-
-    nodes = []
-    for node in postorder(root):
-        assert isinstance(node, Tree), "a bound query has no groups"
-        nodes.append((map_scalars(node.op, inner), len(node.inputs)))
-    return context.shapes.setdefault(tuple(nodes), root)
+    scalars = [scalar for op in operators_of(subquery.tree) for scalar in op.scalars()]
+    compared = (subquery.function, *subquery.left) if isinstance(subquery, AnySubquery) else ()
+    scalars += subquery.right if isinstance(subquery, AnySubquery) else ()
+    return compared, *(scalar.text_with(label) for scalar in scalars)

@@ -5,25 +5,26 @@ A Project is made only when something has to be computed; otherwise outputs are 
 The rows of one derived table or CTE stay in the order that it asks for, unless they are grouped or this block has its own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.building import filtered, numbered, reference
-from optimizer.algebra.columns import ColumnId, ColumnSet, column_set
+from optimizer.algebra.columns import ColumnId, column_ids, column_set
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, Filter
+from optimizer.algebra.logical import Filter
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare, conjunction
 from optimizer.algebra.query import OutputColumn
-from optimizer.algebra.scalar_trees import map_children
-from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, Scalar
-from optimizer.algebra.subqueries import ScalarSubquery, Subquery
+from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, Ordered, Scalar
+from optimizer.algebra.subqueries import ScalarSubquery
 from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT32, INT64, STRING
+from optimizer.errors import SqlError
+from optimizer.sql.aggregates import ordered_rows
 from optimizer.sql.coerce import bare, settle_nulls
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.expressions import ExpressionBinder
@@ -36,7 +37,6 @@ from optimizer.sql.ordering import collation, is_all, limited, output_position, 
 from optimizer.sql.scope import Scope
 from optimizer.sql.shelf import Shelf
 from optimizer.sql.stars import expand_star, is_star
-from optimizer.sql.subqueries import over_columns
 from optimizer.sql.unnest import bind_split, is_split, unnested
 from optimizer.sql.values import bind_series, is_series
 from optimizer.sql.window_names import check_windows
@@ -64,11 +64,8 @@ class SortTerm(NamedTuple):
     node: Any
 
 
-def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = False) -> Bound:
-    """The tree of one SELECT with its LIMIT; its order is both in `Bound.order` and, under a LIMIT, in the tree.
-
-    As `operand` of a set operation a bare NULL keeps the NULL type.
-    """
+def bind_select(context: Context, node: Any, ctes: Ctes | None) -> Bound:
+    """The tree of one SELECT with its LIMIT; its order is both in `Bound.order` and, under a LIMIT, in the tree."""
     source = context.source
     source.only(node, *_CLAUSES, *_WINDOW_CLAUSES, ignored=("hint", "operation_modifiers"))
     with context.tables(all_columns=any(is_star(bare(item)) for item in node.expressions)):
@@ -76,7 +73,7 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     group = node.args.get("group")
     sets = group is not None and group.find(exp.GroupingSets, exp.Cube, exp.Rollup) is not None
     scope.rows = None if sets else tree  # in a grouping set a key is NULL that may be so in no row of FROM
-    block = _Block(context, scope, operand)
+    block = _Block(context, scope)
     block.bind_items(node)
     if node.args.get("where") is not None:
         binder = ExpressionBinder(context, scope, "WHERE", aliases=block.aliases_before_unnest(), claims=block.claims)
@@ -94,7 +91,7 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     rows, (tree, terms) = tree, block.group(tree, node, [*on, *terms])
     if tree is rows and node.args.get("order") is None and (distinct is None or on):
         terms += block.order_of_rows()
-    tree, terms = block.place_windows(tree, terms)
+    tree, terms = block.place_windows(tree, terms, ordered_rows(context, scope) if tree is rows else ())
     if distinct is None:
         bound = block.project(tree, terms)
     elif on:
@@ -121,8 +118,8 @@ class Unnest(NamedTuple):
 class _Block:
     """The state of one block while its clauses are bound: items and, for messages, where their columns were written."""
 
-    def __init__(self, context: Context, scope: Scope, operand: bool) -> None:
-        self.context, self.scope, self.operand = context, scope, operand
+    def __init__(self, context: Context, scope: Scope) -> None:
+        self.context, self.scope = context, scope
         self.items: list[Item] = []
         self.qualify: Scalar | None = None
         self.unnest: Unnest | None = None
@@ -299,12 +296,13 @@ class _Block:
         """Names of computed columns; of two items with one value the first is meant."""
         return {i.scalar: i.label for i in reversed(self.items) if i.label is not None}
 
-    def place_windows(self, tree: Tree, terms: list[SortTerm]) -> tuple[Tree, list[SortTerm]]:
-        """Windows, which see groups if there are any, then QUALIFY; afterwards items and sort terms are over their columns."""
+    def place_windows(self, tree: Tree, terms: list[SortTerm], rows: Sequence[Ordered]) -> tuple[Tree, list[SortTerm]]:
+        """Windows, which see groups if there are any, then QUALIFY; afterwards items and sort terms are over their columns.
+        `rows`: the order in which the rows of the tree come, if any."""
         scalars = self._scalars(terms)
         if not window_expressions(scalars):
             return tree, terms
-        windows = Windows(self.context, tree, scalars, self._labels())
+        windows = Windows(self.context, tree, scalars, self._labels(), rows)
         terms = self._changed(terms, windows.over_windows)
         return filtered(conjunction([self.qualify]) if self.qualify is not None else (), windows.tree), terms
 
@@ -318,8 +316,8 @@ class _Block:
         shelf = Shelf(self.context, tree)
         outputs = []
         for item in self.items:
-            scalar = self.context.bare_null(item.scalar) if isinstance(item.scalar, ScalarSubquery) else item.scalar
-            untyped = isinstance(scalar, Literal) and pa.types.is_null(scalar.type) and not self.operand
+            scalar = self._bare_null(item.scalar)
+            untyped = isinstance(scalar, Literal) and pa.types.is_null(scalar.type)
             id = shelf.column(Literal(None, INT32) if untyped else scalar, item.label)
             outputs.append(OutputColumn(item.name, id))
             if untyped:
@@ -329,6 +327,9 @@ class _Block:
             id = outputs[term.by].id if isinstance(term.by, int) else shelf.column(term.by, None)
             keys.append(SortKey(id, term.descending, term.nulls_first))
         return Bound(shelf.tree(), tuple(outputs)), keys
+
+    def _bare_null(self, scalar: Scalar) -> Scalar:
+        return self.context.bare_null(scalar) if isinstance(scalar, ScalarSubquery) else scalar
 
     def project_distinct_on(self, tree: Tree, on: list[SortTerm], terms: list[SortTerm]) -> Bound:
         """SELECT DISTINCT ON (a, b): the first row, in the order of the query, of those that agree on a and b."""
@@ -346,36 +347,31 @@ class _Block:
         selected = column_set(i.scalar.id for i in items if isinstance(i.scalar, ColumnRef))
         if any(isinstance(term.by, Scalar) for term in terms) and tree.props.unique_on(selected):
             return self.project(tree, terms)
-        self.items = [i._replace(scalar=_key(i.scalar)) for i in items]
-        plain = self.project(tree, [])
-        inputs = tree.columns | plain.tree.columns
-        ids = tuple(dict.fromkeys(o.id for o in plain.outputs))
-        tree = Tree(Aggregate(ids, ()), (plain.tree,))
-        values = {i.scalar: o.id for i, o in zip(self.items, plain.outputs, strict=True)}
+        items = [i._replace(scalar=self._bare_null(i.scalar)) for i in items]
         shelf = Shelf(self.context, tree)
-        for id in ids:
-            shelf.column(reference(id, self.context.columns), None)
-        outputs = tuple(
-            o
-            if item.scalar is key.scalar
-            else o._replace(id=shelf.column(_over_outputs(item.scalar, values, inputs), item.label))
-            for o, item, key in zip(plain.outputs, items, self.items, strict=True)
-        )
-        keys: list[SortKey] = []
-        for term in terms:
-            if isinstance(term.by, int):
-                id = outputs[term.by].id
-            else:
-                scalar = _over_outputs(term.by, values, inputs)
-                if scalar.columns & inputs & ~column_set(ids):
-                    raise self.context.source.error(
-                        "ORDER BY of SELECT DISTINCT takes expressions of the select list only",
-                        term.node,
-                        "add the expression to the select list, or say whose it is: GROUP BY the list, ORDER BY max(...)",
-                    )
-                id = shelf.column(scalar, None)
-            keys.append(SortKey(id, term.descending, term.nulls_first))
-        return Bound(shelf.tree(), outputs, collation(keys))
+        shelf.keep(column_ids(tree.columns))
+        values: dict[Scalar, Scalar] = {}
+        for place, item in enumerate(items):
+            if item.scalar.volatile:  # computed below the groups, each anew
+                values[item.scalar] = reference(shelf.column(item.scalar, item.label), self.context.columns)
+                items[place] = item._replace(scalar=values[item.scalar])
+        terms = [t._replace(by=values.get(t.by, t.by)) if isinstance(t.by, Scalar) else t for t in terms]
+        keys = tuple(dict.fromkeys(settle_nulls(_key(i.scalar) for i in items)))
+        grouping = Grouping(self.context, shelf.tree(), GroupBy(keys, (keys,)), (), self._labels(), {})
+        self.items = [i._replace(scalar=grouping.over_groups(i.scalar, {})) for i in items]
+        return self.project(grouping.tree, [self._over_groups(term, grouping) for term in terms])
+
+    def _over_groups(self, term: SortTerm, grouping: Grouping) -> SortTerm:
+        if isinstance(term.by, int):
+            return term
+        try:
+            return term._replace(by=grouping.over_groups(term.by, {}))
+        except SqlError:
+            raise self.context.source.error(
+                "ORDER BY of SELECT DISTINCT takes expressions of the select list only",
+                term.node,
+                "add the expression to the select list, or say whose it is: GROUP BY the list, ORDER BY max(...)",
+            ) from None
 
 
 def _key(scalar: Scalar) -> Scalar:
@@ -388,13 +384,3 @@ def _key(scalar: Scalar) -> Scalar:
 
 def _is_group_by_all(clause: Any) -> bool:
     return clause is not None and bool(clause.args.get("all")) and not clause.expressions
-
-
-def _over_outputs(scalar: Scalar, values: dict[Scalar, ColumnId], inputs: ColumnSet) -> Scalar:
-    """`scalar`, over columns `inputs`, with every select-list expression in it replaced by that output column."""
-    id = values.get(scalar)
-    if id is not None:
-        return ColumnRef(id, scalar.type)
-    if isinstance(scalar, Subquery):
-        scalar = over_columns(scalar, values, inputs)
-    return map_children(scalar, lambda child: _over_outputs(child, values, inputs))

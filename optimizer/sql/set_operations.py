@@ -25,7 +25,7 @@ from optimizer.sql.context import Bound, Context, Ctes
 _KINDS = {exp.Intersect: SetOpKind.INTERSECT, exp.Except: SetOpKind.EXCEPT}
 
 
-def bind_set_operation(context: Context, node: Any, ctes: Ctes | None, operand: bool = False) -> Bound:
+def bind_set_operation(context: Context, node: Any, ctes: Ctes | None) -> Bound:
     """The chain of set operations that ends in `node`; its ORDER BY and LIMIT are the caller's."""
     from optimizer.sql.query import bind_query  # a query contains set operations, which contain queries
 
@@ -49,7 +49,7 @@ def bind_set_operation(context: Context, node: Any, ctes: Ctes | None, operand: 
                         "put that SELECT into parentheses",
                         word=clause.upper(),
                     )
-        return bind_query(context, query, ctes, operand=True)
+        return bind_query(context, query, ctes)
 
     pending, distinct = [(branch(first), first)], False
     for operation in reversed(chain):
@@ -68,7 +68,7 @@ def bind_set_operation(context: Context, node: Any, ctes: Ctes | None, operand: 
             left = (_united(context, pending, distinct), operation.this)
             kind = _KINDS[type(operation)]
             pending, distinct = [(_combined(context, kind, not operation.args.get("distinct"), [left, right]), operation)], False
-    return _settled(context, _united(context, pending, distinct), operand)
+    return _united(context, pending, distinct)
 
 
 def _by_name(context: Context, both: tuple[Bound, Bound], node: Any) -> list[Bound]:
@@ -84,8 +84,9 @@ def _by_name(context: Context, both: tuple[Bound, Bound], node: Any) -> list[Bou
         ids = {o.name.lower(): o.id for o in bound.outputs}
         items = [*passed(dict.fromkeys(ids.values()), context.columns)]
         for key in [key for key in names if key not in ids]:
-            ids[key] = context.columns.new(names[key], pa.null(), True).id
-            items.append(ProjectItem(ids[key], Literal(None, pa.null())))
+            ids[key] = context.columns.new(names[key], INT32, True).id
+            context.untyped.add(ids[key])
+            items.append(ProjectItem(ids[key], Literal(None, INT32)))
         tree = bound.tree if len(ids) == len(bound.outputs) else Tree(Project(tuple(items)), (bound.tree,))
         result.append(Bound(tree, tuple(OutputColumn(name, ids[key]) for key, name in names.items())))
     return result
@@ -109,10 +110,12 @@ def _combined(context: Context, kind: SetOpKind, all: bool, branches: list[tuple
         if len(bound.outputs) != width:
             message = f"{kind.value.upper()} of {width} and {len(bound.outputs)} columns"
             raise context.source.error(message, node, "all parts must have the same number of columns")
-    types = [_column_type(context, branches, i) for i in range(width)]
+    met = [_column_type(context, branches, i) for i in range(width)]
+    types = [INT32 if pa.types.is_null(type) else type for type in met]
     cast = [cast_outputs(context, bound, types) for bound, _ in branches]
     columns = context.columns
     ids = [columns.new(columns[o.id].name, type, True).id for o, type in zip(first.outputs, types, strict=True)]
+    context.untyped.update(id for id, type in zip(ids, met, strict=True) if pa.types.is_null(type))
     operator = SetOp(kind, all, tuple(ids), tuple(source for _, source in cast))
     outputs = tuple(OutputColumn(o.name, id) for o, id in zip(first.outputs, ids, strict=True))
     names: dict[str, int] = {}
@@ -154,13 +157,3 @@ def cast_outputs(context: Context, bound: Bound, types: list[DataType]) -> tuple
         items[id] = ProjectItem(id, scalar)
         source.append(id)
     return Tree(Project(tuple(items.values())), (bound.tree,)), tuple(source)
-
-
-def _settled(context: Context, bound: Bound, operand: bool) -> Bound:
-    """Columns of bare NULLs become INTEGER, unless a further set operation follows."""
-    columns = [context.columns[o.id] for o in bound.outputs]
-    if operand or not any(pa.types.is_null(c.type) for c in columns):
-        return bound
-    tree, ids = cast_outputs(context, bound, [INT32 if pa.types.is_null(c.type) else c.type for c in columns])
-    context.untyped.update(id for id, c in zip(ids, columns, strict=True) if pa.types.is_null(c.type))
-    return bound._replace(tree=tree, outputs=tuple(OutputColumn(o.name, id) for o, id in zip(bound.outputs, ids, strict=True)))

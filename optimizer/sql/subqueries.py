@@ -45,7 +45,7 @@ def _scalar(binder: ExpressionBinder, node: Any) -> Scalar:
     bound = _bound(binder, node)
     _check_width(binder, bound, 1, node)
     id = bound.outputs[0].id
-    return first_like(binder.context, node, ScalarSubquery(bound.tree, id, binder.context.columns[id].type))
+    return first_like(binder.context, node, binder.scope.ctes, ScalarSubquery(bound.tree, id, binder.context.columns[id].type))
 
 
 def _exists(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -53,7 +53,7 @@ def _exists(binder: ExpressionBinder, node: Any) -> Scalar:
     if not is_query(node.this):
         raise binder.source.unsupported("EXISTS of anything but a query", node, "write EXISTS (SELECT ...)")
     tree = _without_values(_bound(binder, _without_star(node.this)).tree)
-    return first_like(binder.context, node, AnySubquery("=", (), (), tree))
+    return first_like(binder.context, node, binder.scope.ctes, AnySubquery("=", (), (), tree))
 
 
 def _without_values(tree: Tree) -> Tree:
@@ -113,7 +113,7 @@ def compared_with_any(binder: ExpressionBinder, function: str, left: Any, query:
     columns = [Operand(binder.context.bare_null(ref), query) for ref in refs]
     pairs = [meet(binder.source, both, "cannot compare", comparing=True)[0] for both in zip(operands, columns, strict=True)]
     lefts, rights = zip(*pairs, strict=True)
-    return first_like(binder.context, node, AnySubquery(function, lefts, rights, bound.tree))
+    return first_like(binder.context, node, binder.scope.ctes, AnySubquery(function, lefts, rights, bound.tree))
 
 
 def _check_width(binder: ExpressionBinder, bound: Bound, width: int, node: Any) -> None:

@@ -27,8 +27,8 @@ from optimizer.sql.scope import Scope
 from optimizer.sql.source import Source
 
 
-def bind_values(context: Context, node: Any, ctes: Ctes | None, operand: bool = False) -> Bound:
-    """Columns col0, col1, ...; each column's values meet in one type. As `operand` all-NULL columns keep the NULL type."""
+def bind_values(context: Context, node: Any, ctes: Ctes | None) -> Bound:
+    """Columns col0, col1, ...; each column's values meet in one type."""
     source = context.source
     source.only(node, "expressions", "alias", "order", "limit", "offset", "with_")
     binder = ExpressionBinder(context, Scope(ctes=ctes), "VALUES")
@@ -41,11 +41,10 @@ def bind_values(context: Context, node: Any, ctes: Ctes | None, operand: bool = 
     ids: list[ColumnId] = []
     columns: list[list[Scalar]] = []
     for cells in zip(*rows, strict=True):
-        untyped = all(pa.types.is_null(c.type) for c in cells)
-        values = [c.scalar for c in cells] if untyped and operand else meet(source, cells, "VALUES cannot mix")[0]
+        values = meet(source, cells, "VALUES cannot mix")[0]
         ids.append(context.columns.new(f"col{len(ids)}", values[0].type, not all(is_not_null(v, 0) for v in values)).id)
         columns.append(values)
-        if untyped and not operand:
+        if all(pa.types.is_null(c.type) for c in cells):
             context.untyped.add(ids[-1])
     types = tuple(values[0].type for values in columns)
     tree = Tree(Values(tuple(ids), types, tuple(zip(*columns, strict=True))))

@@ -7,7 +7,7 @@ order; partition and order expressions that are no columns come from a Project b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -23,7 +23,7 @@ from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import DOUBLE, INT32, INT64
-from optimizer.sql.aggregates import bound_call, named_aggregate, ordered_rows
+from optimizer.sql.aggregates import bound_call, named_aggregate
 from optimizer.sql.arithmetic import integer_argument
 from optimizer.sql.coerce import convert
 from optimizer.sql.context import Context
@@ -108,8 +108,6 @@ def _window(binder: ExpressionBinder, node: Any) -> Scalar:
     call = _call(binder, node.this, node)
     if call.function in AGGREGATE_FUNCTIONS or WINDOW_FUNCTIONS[call.function].framed:
         call = WindowCall(call.function, call.args, call.distinct, call.filter, call.ignore_nulls, frame, call.type)
-    if text.order is None and _counts_rows(call):
-        order += ordered_rows(binder)
     if window_expressions((call, *partition, *order)):
         raise source.error("window functions cannot be nested", node, "compute the inner one in a derived table")
     return WindowExpression(call, partition, tuple(order))
@@ -214,8 +212,11 @@ class Windows:
     Windows with one partition stand together, those with the longer order below, so that one sort can serve them.
     """
 
-    def __init__(self, context: Context, tree: Tree, scalars: Iterable[Scalar], names: dict[Scalar, str]) -> None:
-        self._context = context
+    def __init__(
+        self, context: Context, tree: Tree, scalars: Iterable[Scalar], names: dict[Scalar, str], rows: Sequence[Ordered] = ()
+    ) -> None:
+        """`rows`: the order in which the rows of `tree` come, if any."""
+        self._context, self._rows = context, rows
         self._shelf = Shelf(context, tree)
         self._shelf.keep(column_ids(tree.columns))
         self._columns: dict[WindowExpression, ColumnId] = {}
@@ -248,7 +249,7 @@ class Windows:
             return ()
         ranged = has_range_offset(frame)  # the bounds are computed from the key, whatever is known of it
         order: dict[ColumnId, SortKey] = {}
-        for term in use.order:
+        for term in use.order or (self._rows if _counts_rows(use.call) else ()):
             if ranged or not _constant(term.key):
                 id = self._key(term.key)
                 if ranged or id not in partition:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import ClassVar, NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
@@ -82,9 +81,6 @@ class HashJoin(PhysicalOperator):
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         return () if self.build_left else left_offer(self.kind, delivered, index)
-
-    def scalars(self) -> tuple[Scalar, ...]:
-        return (*chain.from_iterable(self.keys), *self.residual)
 
     def describe(self, label: Label) -> str:
         text = _show_join(_kind(self.kind, self.mark, label), self.keys, self.residual, label, self.null_safe)
@@ -228,9 +224,6 @@ class MergeJoin(PhysicalOperator):
                     result.append(Alternative((longer, TraitSet(right)), longer))
         return tuple(result)
 
-    def scalars(self) -> tuple[Scalar, ...]:
-        return (*chain.from_iterable(self.keys), *self.residual)
-
     def describe(self, label: Label) -> str:
         return _show_join(self.kind.value, self.keys, self.residual, label)
 
@@ -322,9 +315,6 @@ class NestedLoopJoin(PhysicalOperator):
         joined = [same & -same for same in right.equivalences if same & whole & ~right.closure(fewest)]
         ways = dict.fromkeys((fewest, whole, *(fewest | column for column in joined)))
         return tuple(Alternative((ANY, grouped(way)), grouped(columns)) for way in ways if way)
-
-    def scalars(self) -> tuple[Scalar, ...]:
-        return self.predicate
 
     def describe(self, label: Label) -> str:
         return f"{_kind(self.kind, self.mark, label)} on {show_predicate(self.predicate, label)}"

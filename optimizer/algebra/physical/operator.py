@@ -49,10 +49,6 @@ class PhysicalOperator:
         """Every scalar of the payload, wherever it stands in it."""
         return tuple(_scalars(self))
 
-    def outer_columns(self) -> ColumnSet:
-        """Columns of enclosing queries that the payload itself reads."""
-        return union(scalar.outer for scalar in self.scalars())
-
     def map_scalars(self, change: Callable[[Scalar], Scalar]) -> Self:
         """The operator with `change` made to each scalar of its payload; itself where nothing changed."""
         changed: Self = _mapped(self, change)
