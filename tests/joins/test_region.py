@@ -95,7 +95,7 @@ def check_rows(tree: Tree, region: JoinRegion, splits: Splits, random: Random, d
                 made = the_join(region, a, b)
                 rows = evaluator.join(made.join.kind, made.join.predicate, results[a], results[b])
                 rows = evaluator.filter(made.filter, rows)
-                assert results.setdefault(s, rows) == rows, f"{a:b} | {b:b} of\n" + "\n".join(region.describe())
+                assert results.setdefault(s, rows) == rows, f"{a:b} | {b:b} of\n" + "\n".join(map(str, region.edges))
                 count += 1
         assert results[region.graph.all] == expected
         for conjunct, slots in evaluator.seen.items():
