@@ -8,6 +8,7 @@ that brings columns of the class together. They are as many as it takes to conne
 """
 
 from optimizer.algebra.columns import ColumnId, column_ids
+from optimizer.algebra.connect import connect
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
 from optimizer.algebra.predicates import compare
@@ -18,7 +19,6 @@ from optimizer.joins.join_order import JoinOrder, read_join_order, subtrees
 from optimizer.joins.placed_order import aliases_of
 from optimizer.prepass.instructions import Batch, MatchOrder
 from optimizer.prepass.known import equal_columns
-from optimizer.prepass.rules.join_connect import connect
 from optimizer.rules.interface import ANY, RewriteRule, RuleContext, node
 
 

@@ -85,7 +85,7 @@ def _ctes(tree: Tree, given: Given) -> Rewritten | None:
     """Two ways to treat common table expressions that are read several times: all are computed for each reference, but those that
     must not be, or all are computed once."""
     setting, spools = given.context.settings.ctes, [each.op for each in tree.inputs if isinstance(each, Tree)]
-    free = [op.id for op in spools if isinstance(tree.op, With) and isinstance(op, Spool) and not op.forced]
+    free = [op.spool for op in spools if isinstance(tree.op, With) and isinstance(op, Spool) and not op.forced]
     if not free or setting == "spool" or operators_inlined(tree) > MOST_INLINED:
         return None
     inline = inlined_spools(tree, free, given.bound.columns)
@@ -141,10 +141,10 @@ def _readers_first(result: Sequence[ColumnId], rewrite: RewriteForReaders) -> Re
         nonlocal readers
         if spool is None:
             readers = Readers()
-        needed = result if spool is None else readers.columns(spool.id)
+        needed = result if spool is None else readers.columns(spool.spool)
         if needed is None:
             return None
-        done = rewrite(part, needed, () if spool is None else readers.filter(spool.id))
+        done = rewrite(part, needed, () if spool is None else readers.filter(spool.spool))
         readers.add(done.tree)
         return done
 

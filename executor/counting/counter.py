@@ -21,14 +21,12 @@ from executor.counting.key_rows import KeyReader, KeyRows
 from executor.counting.region import CountedInput, KeyUse, countable, inputs_of
 from optimizer.algebra.canonical import CanonicalTexts, digest
 from optimizer.algebra.columns import Columns, ColumnSet
+from optimizer.algebra.connect import connect
 from optimizer.algebra.join_graph import JoinGraph
-from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical import Aggregate, AggregateItem, Filter, Project, ProjectItem, Scan, Window
-from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.predicates import combined
+from optimizer.algebra.logical import Aggregate, AggregateItem, Project, ProjectItem, Scan, Window
 from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.scalars import AggregateCall, Scalar
-from optimizer.algebra.trees import Node, Tree
+from optimizer.algebra.trees import Tree
 from optimizer.errors import ExecutionError
 
 Run = Callable[[Tree, Columns], pa.RecordBatchReader]
@@ -186,31 +184,9 @@ def _copied(columns: Columns) -> Columns:
 
 
 def _with_binary_joins(root: Tree) -> Tree:
-    """The tree with joins of two inputs, one after the other, for each join of more; conjuncts over one input are filters."""
+    """The tree with joins of two inputs, one after the other, for each join of more."""
 
     def change(tree: Tree) -> Tree:
-        if not isinstance(tree.op, JoinGraph):
-            return tree
-        waiting: list[Node] = []
-        conjuncts = list(tree.op.predicate)
-        for each in tree.inputs:
-            own = [s for s in conjuncts if s.columns and not s.columns & ~each.columns]
-            conjuncts = [s for s in conjuncts if s not in own]
-            waiting.append(Tree(Filter(combined(own)), (each,)) if own else each)
-        joined = waiting.pop(0)
-        while waiting:
-            links = [i for i, each in enumerate(waiting) if _linked(conjuncts, joined, each)]
-            other = waiting.pop(links[0] if links else 0)
-            both = joined.columns | other.columns
-            due = [s for s in conjuncts if not s.columns & ~both and (s.columns or not waiting)]
-            conjuncts = [s for s in conjuncts if s not in due]
-            joined = Tree(Join(JoinKind.INNER, combined(due)), (joined, other))
-        assert isinstance(joined, Tree) and not conjuncts, f"conjuncts left over: {conjuncts}"
-        return joined
+        return connect(list(tree.inputs), list(tree.op.predicate)) if isinstance(tree.op, JoinGraph) else tree
 
     return map_tree(root, change)
-
-
-def _linked(conjuncts: Sequence[Scalar], one: Node, other: Node) -> bool:
-    both = one.columns | other.columns
-    return any(s.columns & one.columns and s.columns & other.columns and not s.columns & ~both for s in conjuncts)

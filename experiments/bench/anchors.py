@@ -21,6 +21,8 @@ from experiments.bench.experiment import Figure, Item, Options, Row, Section, Ta
 from experiments.bench.quality import too_low
 from experiments.bench.store import table_of
 from experiments.bench.summary import geometric_mean, grouped, median_of
+from experiments.enumerators.dp_ccp import dp_ccp
+from experiments.enumerators.ikkbz import ikkbz
 from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.workloads.data import opened
 from experiments.workloads.join_graphs import join_graph
@@ -28,10 +30,8 @@ from experiments.workloads.queries import default_data, resolve_sql
 from experiments.workloads.true_cardinalities import true_cardinalities
 from memo_viz.q_error import q_error
 from optimizer.errors import PlanscopeError
-from optimizer.joins.dp_ccp import dp_ccp
 from optimizer.joins.graph import JoinGraph
 from optimizer.joins.greedy import greedy
-from optimizer.joins.ikkbz import ikkbz
 from optimizer.joins.linearized import linearized
 from optimizer.settings import Settings
 

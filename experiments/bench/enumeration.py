@@ -17,26 +17,26 @@ import pyarrow as pa
 
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from experiments.bench.summary import geometric_mean, grouped
+from experiments.enumerators.dp_ccp import dp_ccp, pairs
+from experiments.enumerators.dp_hyp import dp_hyp
 from experiments.enumerators.dp_left_deep import dp_left_deep
 from experiments.enumerators.dp_size import dp_size, inner_of_dp_size
 from experiments.enumerators.dp_sub import dp_sub, inner_of_dp_sub
 from experiments.enumerators.dp_vectorized import dp_vectorized
+from experiments.enumerators.ikkbz import ikkbz
+from experiments.enumerators.naive import naive
+from experiments.enumerators.plan_table import Counted
 from experiments.enumerators.top_down import top_down
 from experiments.workloads.join_graphs import join_graph
 from optimizer.errors import InternalError
 from optimizer.joins.costing import COutCosting, Ordered
 from optimizer.joins.csg import connected_sets, count_connected_sets
-from optimizer.joins.dp_ccp import dp_ccp, pairs
-from optimizer.joins.dp_hyp import dp_hyp
 from optimizer.joins.goo_dp import goo_dp
 from optimizer.joins.graph import JoinGraph, Relations, joins_of, relations_of
 from optimizer.joins.greedy import greedy
-from optimizer.joins.ikkbz import ikkbz
 from optimizer.joins.linearized import linearized
 from optimizer.joins.partition.min_cut_branch import min_cut_branch
 from optimizer.joins.partition.min_cut_conservative import min_cut_conservative
-from optimizer.joins.partition.naive import naive
-from optimizer.joins.plan_table import Counted
 from optimizer.plugins.load import load_plugins, own_enumerators
 from optimizer.settings import Settings
 

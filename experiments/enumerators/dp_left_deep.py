@@ -3,9 +3,9 @@
 Source: Selinger et al., Access Path Selection in a Relational Database Management System, SIGMOD 1979.
 """
 
+from experiments.enumerators.plan_table import PlanTable
 from optimizer.joins.costing import JoinCosting, Ordered
 from optimizer.joins.graph import JoinGraph, Relations, bits
-from optimizer.joins.plan_table import PlanTable
 
 
 def dp_left_deep(graph: JoinGraph, costing: JoinCosting, *, cross_products: bool = False) -> Ordered:

@@ -7,9 +7,9 @@ sizes are looked at, most of which overlap or are not joined.
 
 from collections.abc import Sequence
 
+from experiments.enumerators.plan_table import Counted, PlanTable
 from optimizer.joins.costing import JoinCosting
 from optimizer.joins.graph import JoinGraph, Relations
-from optimizer.joins.plan_table import Counted, PlanTable
 
 
 def dp_size(graph: JoinGraph, costing: JoinCosting) -> Counted:

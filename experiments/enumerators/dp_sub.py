@@ -6,10 +6,10 @@ Moerkotte and Neumann, VLDB 2006.
 
 from collections.abc import Sequence
 
+from experiments.enumerators.plan_table import Counted, PlanTable
 from optimizer.joins.costing import JoinCosting
 from optimizer.joins.graph import JoinGraph, subsets
 from optimizer.joins.partition.hypergraph import connected
-from optimizer.joins.plan_table import Counted, PlanTable
 
 
 def dp_sub(graph: JoinGraph, costing: JoinCosting, *, cross_products: bool = False) -> Counted:

@@ -6,12 +6,12 @@ inner joins, with nothing else around it.
 
 from collections.abc import Callable
 
+from experiments.enumerators.plan_table import PlanTable
 from optimizer.errors import PlanscopeError
 from optimizer.joins.costing import JoinCosting, Ordered
 from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition.hypergraph import connected
 from optimizer.joins.partition.min_cut_branch import min_cut_branch
-from optimizer.joins.plan_table import PlanTable
 
 
 def top_down(

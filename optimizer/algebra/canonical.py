@@ -129,7 +129,7 @@ def _detail(op: LogicalOperator, names: Names, tree: Tree) -> str:
         case Aggregate():
             return f"group by {', '.join(sorted(names[k] for k in op.keys))}" if op.keys else "aggregate"
         case Spool():
-            return f"spool {op.id}"
+            return f"spool {op.spool}"
         case GroupingSets():
             sources = {k.id: names[k.source] for k in op.keys}
             sets = sorted(", ".join(sorted(sources[c] for c in column_ids(each))) for each in op.sets)

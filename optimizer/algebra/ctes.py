@@ -24,7 +24,7 @@ def spools_of(root: Tree) -> dict[int, Tree]:
     """The spools of a query, by id; those that only recursions read are not among them."""
     forms = root.inputs if isinstance(root.op, Choice) else (root,)
     parts = [part for form in forms if isinstance(form, Tree) and isinstance(form.op, With) for part in form.inputs]
-    return {part.op.id: part for part in parts if isinstance(part, Tree) and isinstance(part.op, Spool)}
+    return {part.op.spool: part for part in parts if isinstance(part, Tree) and isinstance(part.op, Spool)}
 
 
 def is_read_per_row(root: Tree, spool: int) -> bool:
@@ -78,7 +78,7 @@ def operators_inlined(root: Tree) -> int:
     for part in root.inputs:
         total = sum(1 for _ in operators_of(part)) + sum(sizes.get(op.spool, 1) - 1 for op in references(part))
         if isinstance(part, Tree) and isinstance(part.op, Spool):
-            sizes[part.op.id] = total - 1
+            sizes[part.op.spool] = total - 1
     return total
 
 
@@ -88,7 +88,7 @@ def with_spools(spools: Iterable[Tree], body: Tree) -> Tree:
     read = Counter(op.spool for op in references(body))
     for spool in reversed(list(spools)):
         assert isinstance(spool.op, Spool)
-        if read[spool.op.id]:
+        if read[spool.op.spool]:
             kept.insert(0, spool)
             read.update(op.spool for op in references(spool))
     return Tree(With(), (*kept, body)) if kept else body

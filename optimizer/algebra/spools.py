@@ -35,10 +35,10 @@ class With(LogicalOperator):
 
 @dataclass(frozen=True, slots=True)
 class Spool(LogicalOperator):
-    """The rows of the input, kept for the references to spool `id`. `title`: what the query calls it. `forced`: it may not be
-    computed anew for each reference instead."""
+    """The rows of the input, kept for the references to the spool of this number. `title`: what the query calls it. `forced`: it
+    may not be computed anew for each reference instead."""
 
-    id: int
+    spool: int
     title: str
     forced: bool = False
     name: ClassVar[str] = "spool"

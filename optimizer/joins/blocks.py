@@ -38,16 +38,10 @@ class BlockProblem:
 
 
 def graph_of_blocks(graph: JoinGraph, blocks: Sequence[Relations]) -> JoinGraph:
-    """The edges between disjoint sets, the relations of the result. A hyperedge stays if all its relations are in the sets and
-    none has some of both its sides; one whose sides fill no more than a set each is an edge."""
+    """The edges between disjoint sets, the relations of the result. Simple edges only."""
     home = {low: 1 << number for number, block in enumerate(blocks) for low in bits(block)}
     edges = []
     for number, block in enumerate(blocks):
         near = {home[low] for low in bits(graph.neighbours(block)) if low in home}
         edges += [(1 << number, other) for other in near if other > 1 << number]
-    for left, right in graph.hyperedges:
-        if all(low in home for low in bits(left | right)):
-            a, b = (union(home[low] for low in bits(side)) for side in (left, right))
-            if not a & b:
-                edges.append((a, b))
     return JoinGraph(len(blocks), (), edges)

@@ -4,50 +4,22 @@ Neumann and Radke, Adaptive Optimization of Very Large Join Queries, SIGMOD 2018
 Kossmann and Stocker, TODS 2000 (IDP-2), with greedy operator ordering for the first tree.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 from optimizer.joins.blocks import BlockProblem
 from optimizer.joins.costing import JoinCosting, Ordered
-from optimizer.joins.csg import count_connected_sets
-from optimizer.joins.dp_hyp import dp_hyp
 from optimizer.joins.graph import JoinGraph
 from optimizer.joins.greedy import greedy
 from optimizer.joins.linearized import linearized
 from optimizer.joins.shrinking_tree import ShrinkingTree
 
 
-class BlockEnumerator(NamedTuple):
-    """What orders the leaves of a subtree again.
-
-    `order`: given a graph that can be joined without a cross product, a join order of it. `entries`: of how many sets it keeps
-    plans for that, at most; counted against the budget.
-    """
-
-    order: Callable[[JoinGraph, JoinCosting], Ordered]
-    entries: Callable[[JoinGraph], int]
-
-
-def intervals(graph: JoinGraph) -> int:
-    """Table entries of linearized DP."""
-    return graph.n * (graph.n + 1) // 2
-
-
-LINEARIZED = BlockEnumerator(linearized, intervals)
-EXACT = BlockEnumerator(dp_hyp, count_connected_sets)
-
-
-def goo_dp(
-    graph: JoinGraph, costing: JoinCosting, inner: BlockEnumerator = LINEARIZED, k: int = 100, budget: int = 10_000
-) -> Ordered:
+def goo_dp(graph: JoinGraph, costing: JoinCosting, k: int = 100, budget: int = 10_000) -> Ordered:
     """A join order of the whole graph, never dearer than GOO's.
 
-    The dearest subtree of at most `k` leaves is given to `inner`, and whichever of its order and the old one is cheaper becomes
-    one leaf; and so on until a single leaf is left or `budget` table entries were used. The last call may exceed
-    the budget. With `k` at least the number of relations that is the cheaper of `inner` and GOO.
+    The dearest subtree of at most `k` leaves is given to linearized DP, and whichever of its order and the old one is cheaper
+    becomes one leaf; and so on until a single leaf is left or `budget` table entries were used. The last call may exceed the
+    budget. With `k` at least the number of relations that is the cheaper of linearized DP and GOO.
 
-    Subtrees with a cross product stay as GOO made them, but for what is below it. LINEARIZED is for simple edges, EXACT with
-    a small `k` for hyperedges too.
+    Subtrees with a cross product stay as GOO made them, but for what is below it.
     """
     assert k > 1, f"subtrees of at most {k} leaves have no order"
     first = greedy(graph, costing)
@@ -60,8 +32,8 @@ def goo_dp(
         cost, tree = work.cost[subtree], work.trees[subtree]
         if work.leaves[subtree] > 2:  # of two leaves GOO knows the better orientation
             problem = BlockProblem(graph, costing, work.blocks(subtree))
-            spent += inner.entries(problem.graph)
-            found = inner.order(problem.graph, problem)
+            spent += problem.graph.n * (problem.graph.n + 1) // 2
+            found = linearized(problem.graph, problem)
             pairs += found.pairs
             if found.cost < cost:
                 cost, tree = found.cost, problem.expand(found.tree)

@@ -18,9 +18,7 @@ from optimizer.joins.graph import JoinGraph, Relations, bits
 def greedy(graph: JoinGraph, costing: JoinCosting) -> Ordered:
     """GOO's join order of the whole graph; of each join the cheaper orientation.
 
-    Parts of the graph that nothing links are joined last, as in `cross_join`. A hyperedge is used when each of its sides lies
-    in a tree of its own. There is a cross product only if every order has one: take any tree T without, and its lowest join
-    whose relations are not yet in one tree here; its two inputs are, so its edge joins those two trees.
+    Parts of the graph that nothing links are joined last, as in `cross_join`. Simple edges only.
     """
     assert graph.n, "a join order of no relations"
     found = _Forest(graph, costing).grow()
@@ -30,15 +28,14 @@ def greedy(graph: JoinGraph, costing: JoinCosting) -> Ordered:
 class _Forest:
     """The trees built so far, each in the slot of its lowest relation.
 
-    `near`: slots that an edge leads to, by slot. `slot`: the slot of each relation's tree. `heap`: candidates as (rows,
-    rows of the inputs, slot, slot, relations); one is out of date when its slots do not hold just its relations.
+    `near`: slots that an edge leads to, by slot. `heap`: candidates as (rows, rows of the inputs, slot, slot, relations); one is
+    out of date when its slots do not hold just its relations.
     """
 
     def __init__(self, graph: JoinGraph, costing: JoinCosting) -> None:
-        self.graph, self.costing = graph, costing
+        self.costing = costing
         self.parts: dict[int, Part] = {i: leaf_part(costing, i) for i in range(graph.n)}
         self.near: list[Relations] = list(graph.adjacency)
-        self.slot = list(range(graph.n))
         self.heap: list[tuple[float, float, int, int, Relations]] = []
         for i in range(graph.n):
             self._offer(i, self.near[i] >> i + 1 << i + 1)
@@ -46,42 +43,23 @@ class _Forest:
     def grow(self) -> Part:
         """Join all into one tree."""
         heap, parts = self.heap, self.parts
-        while True:
-            while heap:
-                _, _, a, b, union = heappop(heap)
-                if a in parts and b in parts and parts[a].relations | parts[b].relations == union:
-                    self._join(a, b)
-            if not self.graph.hyperedges or len(parts) == 1:
-                return cross_join(self.costing, parts.values())
-            a, b = sorted(parts, key=lambda i: (parts[i].rows, i))[:2]
-            self._join(min(a, b), max(a, b))
+        while heap:
+            _, _, a, b, union = heappop(heap)
+            if a in parts and b in parts and parts[a].relations | parts[b].relations == union:
+                self._join(a, b)
+        return cross_join(self.costing, parts.values())
 
     def _join(self, a: int, b: int) -> None:
         """Put the join of the trees in slots a < b into slot a, with its candidates."""
         near = self.near
-        joined = self.parts[a] = join_parts(self.costing, self.parts[a], self.parts.pop(b))
+        self.parts[a] = join_parts(self.costing, self.parts[a], self.parts.pop(b))
         here, gone = 1 << a, 1 << b
         for low in bits(near[b]):
             c = low.bit_length() - 1
             near[c] = near[c] & ~gone | here
         near[a] = (near[a] | near[b]) & ~(here | gone)
         near[b] = 0
-        if self.graph.hyperedges:
-            self._link_hyperedges(a, joined.relations)
         self._offer(a, near[a])
-
-    def _link_hyperedges(self, a: int, relations: Relations) -> None:
-        """Hyperedges that the tree in slot a completes one side of become edges, if the other side is complete too."""
-        parts, slot = self.parts, self.slot
-        for low in bits(relations):
-            slot[low.bit_length() - 1] = a
-        for left, right in self.graph.hyperedges:
-            for here, there in ((left, right), (right, left)):
-                if not here & ~relations and not there & relations:
-                    c = slot[there.bit_length() - 1]
-                    if not there & ~parts[c].relations:
-                        self.near[a] |= 1 << c
-                        self.near[c] |= 1 << a
 
     def _offer(self, a: int, others: Relations) -> None:
         """Make candidates of the tree in slot a and those in the slots `others`."""

@@ -24,9 +24,8 @@ from typing import NamedTuple
 
 import numpy
 
-from optimizer.joins.costing import JoinCosting, Ordered
-from optimizer.joins.cross_products import Part, cross_join
-from optimizer.joins.graph import JoinGraph, JoinTree, Relations, bits
+from optimizer.joins.costing import JoinCosting
+from optimizer.joins.graph import JoinGraph, Relations, bits
 
 Rank = tuple[int, float]
 
@@ -38,17 +37,6 @@ class _Module(NamedTuple):
     log_c: float
     log_t: float
     relations: tuple[int, ...]
-
-
-def ikkbz(graph: JoinGraph, costing: JoinCosting) -> Ordered:
-    """Left-deep join order (so far on the left, the next relation on the right), costed by `costing`.
-
-    Optimal among left-deep orders without cross products for acyclic graphs under C_out with independent selectivities.
-    Simple edges only. Each component is ordered by itself; cross products of the components come last.
-    """
-    parts = [left_deep(costing, order) for order in component_orders(graph, costing)]
-    found = cross_join(costing, parts)
-    return Ordered(found.cost, found.tree, graph.n + len(parts) - 2)
 
 
 def component_orders(graph: JoinGraph, costing: JoinCosting) -> list[list[int]]:
@@ -72,18 +60,6 @@ def component_orders(graph: JoinGraph, costing: JoinCosting) -> list[list[int]]:
         orders = [[root, *_flat(_merged([chains[child, root] for child in tree[root]]))] for root in roots]
         found.append(min(orders, key=lambda order: _log_c_out(order, sizes, full)))
     return found
-
-
-def left_deep(costing: JoinCosting, order: list[int]) -> Part:
-    """The left-deep tree of an order, the first relation leftmost."""
-    relations: Relations = 1 << order[0]
-    cost, tree = costing.leaf(order[0]), order[0]
-    joined: JoinTree = tree
-    for relation in order[1:]:
-        cost = cost + costing.leaf(relation) + costing.join(relations, 1 << relation)
-        joined = (joined, relation)
-        relations |= 1 << relation
-    return Part(relations, costing.rows(relations), cost, joined)
 
 
 def _spanning_tree(n: int, selectivity: dict[tuple[int, int], float]) -> list[list[int]]:

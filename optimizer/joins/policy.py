@@ -33,7 +33,7 @@ class Choice(NamedTuple):
 def choose(graph: JoinGraph, exact_below: int = 14, csgs: int = 10_000, linearized_up_to: int = 100) -> Choice:
     """The enumeration for a graph whose joins are inner.
 
-    Exact below `exact_below` relations and up to `csgs` connected subgraphs; the count stops there. Beyond, simple graphs
+    Exact below `exact_below` relations and up to `csgs` connected subgraphs; the count stops there. Beyond, graphs
     are linearized up to `linearized_up_to` relations. GOO-DP takes the rest.
     """
     n = graph.n
@@ -43,8 +43,6 @@ def choose(graph: JoinGraph, exact_below: int = 14, csgs: int = 10_000, lineariz
     if counted <= csgs:
         return Choice(Enumeration.EXACT, f"{counted:,} connected subgraphs, at most {csgs:,}")
     many = f"joins were ordered by heuristics: over the budget of {csgs:,} connected subgraphs"
-    if graph.hyperedges:
-        return Choice(Enumeration.GOO_DP, f"{many}, hyperedges")
     if n <= linearized_up_to:
         return Choice(Enumeration.LINEARIZED, f"{many}, at most {linearized_up_to} relations")
     return Choice(Enumeration.GOO_DP, f"{many}, more than {linearized_up_to} relations")

@@ -320,17 +320,6 @@ class JoinRegion:
     def _applied(self, s: Relations) -> list[RegionOperator]:
         return [self.operators[k.bit_length() - 1] for k in bits(self.within(s))]
 
-    def describe(self, label: Callable[[ColumnId], str] = str) -> list[str]:
-        """A line for each operator: kind, predicate, SES, TES, rules."""
-        lines = []
-        for operator, edge in zip(self.operators, self.edges, strict=True):
-            kind = operator.operator.kind.value
-            rules = "".join(f", {_names(rule.when)} → {_names(rule.then)}" for rule in edge.rules)
-            predicate = show_predicate(operator.predicate, label)
-            tes = f"{_names(edge.tes_left)} – {_names(edge.tes_right)}"
-            lines.append(f"{kind} [{predicate}]: ses {_names(operator.operator.ses)}, tes {tes}{rules}")
-        return lines
-
     def refusal(self, a: Relations, b: Relations, name: Callable[[int], str] = str) -> str | None:
         """Why this is no split, in words; None if it is one. `name`: of a relation."""
         if self.joins(a, b) is not None:

@@ -16,7 +16,6 @@ from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
 from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
 from optimizer.rules.implement.one_to_one import ONE_TO_ONE
 from optimizer.rules.implement.scan_to_table_scan import ScanToTableScan
-from optimizer.rules.implement.spool_to_fill_spool import SpoolToFillSpool
 from optimizer.rules.implement.union_to_merge_union import UnionToMergeUnion
 from optimizer.rules.implement.with_to_with_spools import WithToWithSpools
 from optimizer.rules.interface import ImplementationRule, Rule, TransformationRule
@@ -53,7 +52,6 @@ TRANSFORMATIONS: tuple[TransformationRule, ...] = (
 IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
     *ONE_TO_ONE, ScanToTableScan(), FilterToLookupRows(), FilterToRangeLookup(), JoinToHashJoin(), JoinToMergeJoin(),
     JoinToNestedLoopJoin(), ApplyToNestedApply(), ApplyToCachedApply(), UnionToMergeUnion(), WithToWithSpools(),
-    SpoolToFillSpool(),
 )  # fmt: skip
 
 R = TypeVar("R", bound=Rule)

@@ -129,7 +129,8 @@ def bind_table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
         case exp.Table():
             return _table(context, node, ctes)
         case exp.Values():
-            return _aliased(context, node, bind_values(context, node, ctes))
+            item = _aliased(context, node, bind_values(context, node, ctes, joined=True))
+            return _joined(context, item, node.args.get("joins") or [], ctes)
         case exp.Subquery():
             source.only(node, "this", "alias", "joins", "with_", "order", "limit", "offset", ignored=("is_wrapper",))
             inner = node.this
@@ -140,7 +141,12 @@ def bind_table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
                 inner = inner.this
             if isinstance(inner, exp.Table) and not inner.args.get("joins"):
                 raise source.error("parentheses around one table", inner, f"write FROM {inner.sql()}")
-            if isinstance(inner, exp.Table) or (isinstance(inner, exp.Subquery) and inner.args.get("alias") is not None):
+            named = isinstance(inner, exp.Subquery) and inner.args.get("alias") is not None
+            if (
+                isinstance(inner, exp.Table)
+                or named
+                or (isinstance(inner, exp.Subquery | exp.Values) and inner.args.get("joins"))
+            ):
                 renamed = node.args.get("alias") is not None
                 with context.tables(all_columns=context.all_columns or renamed):
                     item = bind_table(context, inner, with_ctes(context, node, ctes))

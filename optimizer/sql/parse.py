@@ -43,6 +43,8 @@ _OPERATORS = types("DPIPE AMP PIPE PLUS DASH STAR SLASH DIV MOD CARET DSTAR")
 _UNITS = frozenset({*(f"{unit}{end}".upper() for unit in INTERVAL_UNITS for end in ("", "s")), "CENTURIES", "MILLENNIA"})
 _ENDS_OPERAND = _ENDS_EXPRESSION | types("EQ NEQ LTE GTE AND OR")
 
+_AFTER_VALUES = types("UNION EXCEPT INTERSECT ORDER_BY LIMIT OFFSET")
+
 Plus = exp.Prior  # the sign in `+a`, which sqlglot drops: it takes numbers only. No text in DuckDB's dialect gives this node
 
 # REGEXP_LIKE is a search elsewhere; sqlglot takes it for the operator ~, which asks for the whole text
@@ -258,6 +260,18 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
         if joins and node is not None and isinstance(node.this, exp.Values):
             node.this.set("joins", list(self._parse_joins()) or None)
         return node
+
+    def _parse_derived_table_values(self, *args: Any, **kwargs: Any) -> Any:
+        """(VALUES ... UNION ...), ORDER BY and LIMIT likewise, is read as other queries in parentheses are; sqlglot expects the
+        parenthesis behind the last row."""
+        start = self._index
+        try:
+            return super()._parse_derived_table_values(*args, **kwargs)
+        except ParseError:
+            if self.failed_at.token_type not in _AFTER_VALUES:
+                raise
+            self._retreat(start)
+            return None
 
     def _parse_cube_or_rollup(self, with_prefix: bool = False) -> Any:
         """Of conditions too, as in ROLLUP (a > 1), which sqlglot does not take."""

@@ -27,10 +27,10 @@ from optimizer.sql.scope import Scope
 from optimizer.sql.source import Source
 
 
-def bind_values(context: Context, node: Any, ctes: Ctes | None) -> Bound:
-    """Columns col0, col1, ...; each column's values meet in one type."""
+def bind_values(context: Context, node: Any, ctes: Ctes | None, joined: bool = False) -> Bound:
+    """Columns col0, col1, ...; each column's values meet in one type. `joined`: its joins are seen to by the caller."""
     source = context.source
-    source.only(node, "expressions", "alias", "order", "limit", "offset", "with_")
+    source.only(node, "expressions", "alias", "order", "limit", "offset", "with_", *(("joins",) if joined else ()))
     binder = ExpressionBinder(context, Scope(ctes=ctes), "VALUES")
     rows: list[list[Operand]] = []
     for row in node.expressions:

@@ -105,7 +105,7 @@ class Estimator(JoinEstimator):
                 return self._recursion(op, props, inputs)
             case With() | Spool():
                 if isinstance(op, Spool):
-                    self._spools[op.id] = inputs[0]
+                    self._spools[op.spool] = inputs[0]
                 return RelationStats(inputs[-1].rows, inputs[-1].columns, keys=props.keys)
             case CteReference(id, _, columns):
                 held = self._spools[id]

@@ -6,11 +6,11 @@ from math import comb, factorial
 
 import pytest
 
+from experiments.enumerators.dp_ccp import pairs
+from experiments.enumerators.dp_hyp import hyper_pairs
 from experiments.enumerators.dp_size import inner_of_dp_size
 from experiments.enumerators.dp_sub import inner_of_dp_sub
 from optimizer.joins.csg import connected_sets, count_connected_sets
-from optimizer.joins.dp_ccp import pairs
-from optimizer.joins.dp_hyp import hyper_pairs
 from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition.min_cut_branch import min_cut_branch
 from optimizer.joins.partition.min_cut_conservative import min_cut_conservative

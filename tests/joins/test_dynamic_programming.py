@@ -4,14 +4,14 @@ from random import Random
 
 import pytest
 
+from experiments.enumerators.dp_ccp import dp_ccp, pairs
+from experiments.enumerators.dp_hyp import dp_hyp, hyper_pairs
 from experiments.enumerators.dp_left_deep import dp_left_deep
 from experiments.enumerators.dp_size import dp_size
 from experiments.enumerators.dp_sub import dp_sub
 from experiments.enumerators.dp_vectorized import dp_vectorized
 from experiments.enumerators.top_down import top_down
 from optimizer.joins.costing import COutCosting
-from optimizer.joins.dp_ccp import dp_ccp, pairs
-from optimizer.joins.dp_hyp import dp_hyp, hyper_pairs
 from optimizer.joins.graph import JoinGraph, joins_of
 from optimizer.joins.partition.hypergraph import hypergraph
 from optimizer.joins.partition.min_cut_branch import min_cut_branch

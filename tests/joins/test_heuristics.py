@@ -5,11 +5,12 @@ from random import Random
 
 import pytest
 
+from experiments.enumerators.ikkbz import ikkbz
 from optimizer.joins.costing import COutCosting, JoinCosting, Ordered
 from optimizer.joins.goo_dp import goo_dp
 from optimizer.joins.graph import JoinGraph
 from optimizer.joins.greedy import greedy
-from optimizer.joins.ikkbz import _rank, component_orders, ikkbz
+from optimizer.joins.ikkbz import _rank, component_orders
 from optimizer.joins.linearized import best_of_intervals, linearized
 from tests.joins.by_definition import Definition, cost_of, random_graph
 from tests.joins.random_costs import FastCOut, HashJoinCosting, check_tree, random_c_out

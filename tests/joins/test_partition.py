@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
+from experiments.enumerators.naive import naive
 from optimizer.joins.graph import JoinGraph, Relations
 from optimizer.joins.partition import PARTITIONERS
 from optimizer.joins.partition.blocks import blocks_of
 from optimizer.joins.partition.hypergraph import connected, hypergraph
 from optimizer.joins.partition.min_cut_branch import MAX_DEPTH, branch, min_cut_branch
 from optimizer.joins.partition.min_cut_conservative import conservative, min_cut_conservative
-from optimizer.joins.partition.naive import naive
 from tests.joins.by_definition import Definition, connected_graphs, grid, random_graph, random_hypergraph
 from tests.joins.shapes import chain, clique, cycle, star
 

@@ -6,16 +6,31 @@ from random import Random
 import pytest
 
 from experiments.random_orders import random_tree
-from optimizer.joins.graph import JoinGraph, JoinTree, relations_of
+from optimizer.joins.graph import JoinGraph, JoinTree, Relations, bits, relations_of
 from tests.joins.by_definition import random_graph
 from tests.joins.random_costs import check_tree
 from tests.joins.shapes import chain, clique
-from tests.joins.test_goo import random_hypergraph
 
 
 def unordered(tree: JoinTree) -> frozenset[object]:
     """The shape of a small tree, inputs in no order."""
     return frozenset((tree,)) if isinstance(tree, int) else frozenset(unordered(side) for side in tree)
+
+
+def random_hypergraph(random: Random, n: int, extra: int) -> JoinGraph:
+    """An edge for each join of some tree, between random parts of its inputs, and some simple edges; so that tree can be made."""
+    parts = [1 << i for i in range(n)]
+    wide = []
+    while len(parts) > 1:
+        a, b = (parts.pop(random.randrange(len(parts))) for _ in range(2))
+        wide.append((random_part(random, a), random_part(random, b)))
+        parts.append(a | b)
+    return JoinGraph(n, [tuple(random.sample(range(n), 2)) for _ in range(extra)], wide)
+
+
+def random_part(random: Random, s: Relations) -> Relations:
+    members = list(bits(s))
+    return sum(random.sample(members, min(len(members), random.choice([1, 1, 2, 3]))))
 
 
 def test_trees_are_complete_and_without_cross_products() -> None:

@@ -80,7 +80,7 @@ def run(tree: Tree, columns: Columns, tables: Tables) -> list[Row]:
         *spools, body = (each for each in tree.inputs if isinstance(each, Tree))
         for spool in spools:
             assert isinstance(spool.op, Spool)
-            tables = {**tables, spool_name(spool.op.id): run(subtree(spool, 0), columns, tables)}
+            tables = {**tables, spool_name(spool.op.spool): run(subtree(spool, 0), columns, tables)}
         return run(body, columns, tables)
     if isinstance(tree.op, Choice) and any(isinstance(each, Tree) and isinstance(each.op, With) for each in tree.inputs):
         return choice_rows(tree.op, [run(subtree(tree, i), columns, tables) for i in range(len(tree.inputs))])

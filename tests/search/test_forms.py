@@ -152,7 +152,7 @@ def test_a_form_that_is_searched_after_all_is_replayed() -> None:
     assert audit(query.engine, trace).sound
 
 
-@pytest.mark.parametrize("seeds", quick_and_slow(blocks(0, 40, 40), blocks(40, 80, 40) + blocks(1000, 3000, 200)), ids=str)
+@pytest.mark.parametrize("seeds", quick_and_slow(blocks(0, 20, 20), blocks(20, 80, 60) + blocks(1000, 3000, 200)), ids=str)
 def test_plans_are_as_cheap_as_with_all_forms(seeds: Sequence[int]) -> None:
     out = 0
     for seed in seeds:
@@ -178,6 +178,7 @@ def test_what_is_left_out_has_groups_of_its_own() -> None:
     assert len(grouped) == 2, "of the expression, and of the result"
 
 
+@pytest.mark.slow
 def test_a_form_that_is_a_choice_itself_is_explored() -> None:
     """Its groups are united with the root's, which was explored."""
     tables = catalog(

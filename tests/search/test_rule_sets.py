@@ -10,9 +10,9 @@ from random import Random
 import pytest
 
 from experiments.cli import main
+from experiments.enumerators.dp_ccp import pairs as dp_ccp_pairs
 from optimizer.algebra import Join, JoinKind, Scan, Tree
 from optimizer.errors import SettingsError
-from optimizer.joins.dp_ccp import pairs as dp_ccp_pairs
 from optimizer.joins.graph import JoinGraph
 from optimizer.plan_space.expansion import expand_all
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set

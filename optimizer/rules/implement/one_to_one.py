@@ -7,6 +7,7 @@ from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, Filter, GroupingSets, Limit, LogicalOperator, Project, SetOp, Values, Window
 from optimizer.algebra.physical import (
     ConstantRows,
+    FillSpool,
     FilterRows,
     HashAggregate,
     HashGroupingSets,
@@ -21,7 +22,7 @@ from optimizer.algebra.physical import (
     UnionAll,
     WindowRows,
 )
-from optimizer.algebra.spools import CteReference, Recursion
+from optimizer.algebra.spools import CteReference, Recursion, Spool
 from optimizer.rules.interface import ANY, ImplementationRule, node
 
 
@@ -59,5 +60,6 @@ ONE_TO_ONE = (
     _rule("window_to_window_rows", Window, WindowRows,
         "Windows become window rows over an input sorted by partition, in any permutation, and order."),
     _rule("cte_reference_to_read_spool", CteReference, ReadSpool, "A reference to a common table expression reads its spool."),
+    _rule("spool_to_fill_spool", Spool, FillSpool, "A spool keeps its rows in memory."),
     _rule("recursion_to_recurse", Recursion, Recurse, "A recursive common table expression is a loop."),
 )  # fmt: skip

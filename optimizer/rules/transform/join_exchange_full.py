@@ -18,9 +18,6 @@ Source  Moerkotte, Fender and Eich, On the Correct and Complete Enumeration of t
 """
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.nulls import rejects_nulls
-from optimizer.algebra.scalars import Predicate
-from optimizer.algebra.trees import Node
 from optimizer.rules.interface import join_over_join
 from optimizer.rules.transform.join_exchange_left import JoinExchangeLeft
 
@@ -31,7 +28,3 @@ class JoinExchangeFull(JoinExchangeLeft):
     name = "join_exchange_full"
     pattern = join_over_join((_LEFT, _FULL), (_FULL, _LEFT), (_FULL, _FULL))
     expands = "never"  # no inner join is looked for
-
-    def holds(self, upper: JoinKind, q: Predicate, lower: JoinKind, p: Predicate, a: Node) -> bool:
-        rejected = (upper is not _FULL or rejects_nulls(p, a.columns)) and (lower is not _FULL or rejects_nulls(q, a.columns))
-        return rejected and not any(s.raises for s in p)

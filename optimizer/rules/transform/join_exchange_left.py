@@ -7,7 +7,8 @@ Either join gives, for a row of A, its matches (a left join at least a NULL row)
 With join_commute this is also the associativity of an inner with a left join, and it serves right joins, their mirror
 images: (B ⋈p A) ⟕q C ≡ B ⋈p (A ⟕q C).
 
-Kinds   one LEFT, the other LEFT or INNER; two inner joins: join_associate; with a full join: join_exchange_full
+Kinds   one LEFT, the other LEFT or INNER; two inner joins: join_associate; with a full join, of which the
+        guards here too: join_exchange_full
 NULLs   safe: neither predicate reads what the other join extends with NULLs
 Rows    same bag: for each row of A the product of its matches in B and in C; same column set
 Guards  q reads no column of B; q links A and C, so no cross product appears (setting cross_products lifts this); nothing
@@ -19,8 +20,8 @@ from collections.abc import Sequence
 
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import Join
-from optimizer.algebra.scalars import Predicate
-from optimizer.algebra.trees import Node, Tree
+from optimizer.algebra.nulls import rejects_nulls
+from optimizer.algebra.trees import Tree
 from optimizer.rules.interface import RuleContext, TransformationRule, join_over_join
 from optimizer.rules.transform.regrouping import may_go_down
 
@@ -33,10 +34,8 @@ class JoinExchangeLeft(TransformationRule):
     def apply(self, bound: Tree, context: RuleContext) -> Sequence[Tree]:
         match bound:
             case Tree(Join(upper, q), (Tree(Join(lower, p), (a, b)), c)):
-                if may_go_down(q, a, c, context) and not any(s.volatile for s in p) and self.holds(upper, q, lower, p, a):
+                full = [tested for kind, tested in ((upper, p), (lower, q)) if kind is JoinKind.FULL]
+                stays = any(s.volatile or (full and s.raises) for s in p) or not all(rejects_nulls(t, a.columns) for t in full)
+                if not stays and may_go_down(q, a, c, context):
                     return (Tree(Join(lower, p), (Tree(Join(upper, q), (a, c)), b)),)
         return ()
-
-    def holds(self, upper: JoinKind, q: Predicate, lower: JoinKind, p: Predicate, a: Node) -> bool:
-        """A further guard, for joins of other kinds."""
-        return True

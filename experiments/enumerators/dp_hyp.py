@@ -8,9 +8,9 @@ lower neighbours are excluded.
 
 from collections.abc import Iterator
 
+from experiments.enumerators.plan_table import PlanTable
 from optimizer.joins.costing import JoinCosting, Ordered
 from optimizer.joins.graph import JoinGraph, Relations, subsets
-from optimizer.joins.plan_table import PlanTable
 
 
 def dp_hyp(graph: JoinGraph, costing: JoinCosting) -> Ordered:

@@ -6,10 +6,10 @@ that are next to it and lie above that relation.
 
 from collections.abc import Iterator
 
+from experiments.enumerators.plan_table import PlanTable
 from optimizer.joins.costing import JoinCosting, Ordered
 from optimizer.joins.csg import supersets
 from optimizer.joins.graph import JoinGraph, Relations
-from optimizer.joins.plan_table import PlanTable
 
 
 def dp_ccp(graph: JoinGraph, costing: JoinCosting) -> Ordered:
