@@ -21,6 +21,8 @@ _ANY = _VALUE | CAN_BE_NULL
 
 def is_not_null(scalar: Scalar, not_null: ColumnSet) -> bool:
     """Whether `scalar` is never NULL when the columns of `not_null` are not; sound, not complete."""
+    if isinstance(scalar, ColumnRef):
+        return bool(not_null >> scalar.id & 1)
     return not outcomes(scalar, 0, not_null) & CAN_BE_NULL
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar, NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
@@ -81,6 +82,9 @@ class HashJoin(PhysicalOperator):
 
     def derive(self, delivered: TraitSet, index: int, output: LogicalProps, inputs: Props) -> tuple[Alternative, ...]:
         return () if self.build_left else left_offer(self.kind, delivered, index)
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        return (*chain.from_iterable(self.keys), *self.residual)  # what `_scalars` finds too, but plans have many hash joins
 
     def describe(self, label: Label) -> str:
         text = _show_join(_kind(self.kind, self.mark, label), self.keys, self.residual, label, self.null_safe)
