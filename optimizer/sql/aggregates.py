@@ -99,6 +99,8 @@ def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> Aggregate
     order: list[tuple[Any, bool, bool]] = []
     if isinstance(node, exp.WithinGroup):
         order = sort_terms(source, node.expression)
+        if len(order) > 1:
+            raise source.error("WITHIN GROUP sorts by one expression", order[1][0])
         node = node.this
     known, name = named_aggregate(node), str(node.name).lower()
     if known is None:

@@ -187,6 +187,8 @@ class _Block:
     def bind_distinct_on(self, clause: Any) -> list[SortTerm]:
         """The expressions of DISTINCT ON (...), read as those of ORDER BY are."""
         nodes = clause.expressions if isinstance(clause, exp.Tuple) else [clause]
+        if not nodes:
+            raise self.context.source.error("DISTINCT ON of nothing", clause, "name what rows may agree on: DISTINCT ON (a, b)")
         return [self._term(bare(node), False, False) for node in nodes]
 
     def _term(self, node: Any, descending: bool, nulls_first: bool) -> SortTerm:

@@ -58,7 +58,7 @@ _MOST_NUMBERS = 100_000  # of a series: they are one batch
 def is_series(node: Any) -> bool:
     """Whether an AST node is unnest(range(...)) or unnest([...]), in FROM or as an item of SELECT."""
     match node.this if isinstance(node, exp.Lateral) else node:
-        case exp.Explode(this=of) | exp.Unnest(expressions=[of]):
+        case exp.Explode(this=of, expressions=None | []) | exp.Unnest(expressions=[of]):
             return isinstance(of, exp.Array) or (isinstance(of, exp.Anonymous) and of.name.lower() in SERIES)
     return False
 
