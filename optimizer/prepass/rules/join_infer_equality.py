@@ -30,43 +30,52 @@ def join_infer_equality(bound: Tree, context: RuleContext) -> Tree | None:
         case Tree(Join(JoinKind.INNER, predicate), (left, right)):
             here = equalities(predicate)
             if here and context.settings.estimator != "injected":
-                below = [*left.props.equivalences, *right.props.equivalences]
-                if len(here) > 1 or any(here[0] & equal for equal in below):
-                    new = _missing(here, below, left, right, context.columns)
+                on_left, on_right = _Side(left), _Side(right)
+                if len(on_left.relations) + len(on_right.relations) > 2:
+                    new = _missing(here, on_left, on_right, context.columns)
                     if new:
                         return Tree(Join(JoinKind.INNER, conjunction((*predicate, *new))), (left, right))
     return None
 
 
-def _missing(here: list[ColumnSet], below: list[ColumnSet], left: Node, right: Node, columns: Columns) -> list[Scalar]:
+class _Side:
+    """What joins at `root` join, as far as its rows pass through unchanged, by columns; and columns that these say are equal."""
+
+    __slots__ = ("columns", "equalities", "relations")
+
+    def __init__(self, root: Node) -> None:
+        self.columns = root.columns
+        self.relations: list[ColumnSet] = []
+        self.equalities: list[ColumnSet] = []
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            op = node.op
+            if not isinstance(op, Join) or op.kind is JoinKind.FULL:
+                self.relations.append(node.columns)
+                self.equalities += node.props.equivalences
+            elif op.kind is JoinKind.INNER:
+                self.equalities += equalities(op.predicate)
+                stack += node.inputs
+            else:
+                kept, other = node.inputs[::-1] if op.kind is JoinKind.RIGHT else node.inputs
+                self.relations.append(other.columns & node.columns)
+                stack.append(kept)
+
+
+def _missing(here: list[ColumnSet], left: _Side, right: _Side, columns: Columns) -> list[Scalar]:
     """Equalities between relations of both sides that follow from those at the join, `here`, and those below."""
-    on_left, on_right = _relations(left), _relations(right)
+    below = [*left.equalities, *right.equalities]
+    if len(here) == 1 and not any(here[0] & equal for equal in below):
+        return []
     new = []
     for members in merge_equivalences([*here, *below]):
         if not (members & left.columns and members & right.columns):
             continue
-        for a in [members & relation for relation in on_left if members & relation]:
-            for b in [members & relation for relation in on_right if members & relation]:
+        for a in [members & relation for relation in left.relations if members & relation]:
+            for b in [members & relation for relation in right.relations if members & relation]:
                 if not any(pair & a and pair & b for pair in here):
                     one, other = (reference((part & -part).bit_length() - 1, columns) for part in (a, b))
                     if one.type == other.type:
                         new.append(compare("=", one, other))
     return new
-
-
-def _relations(root: Node) -> list[ColumnSet]:
-    """The columns of what joins at `root` join, as far as its rows pass through unchanged."""
-    found: list[ColumnSet] = []
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        op = node.op
-        if not isinstance(op, Join) or op.kind is JoinKind.FULL:
-            found.append(node.columns)
-        elif op.kind is JoinKind.INNER:
-            stack += node.inputs
-        else:
-            kept, other = node.inputs[::-1] if op.kind is JoinKind.RIGHT else node.inputs
-            found.append(other.columns & node.columns)
-            stack.append(kept)
-    return found
