@@ -293,7 +293,7 @@ def _execution_text(facts: dict[str, Any], plans: int) -> str:
     if facts["stopped"]:
         lines.append(f"{many(facts['stopped'], 'plan')} took longer than the --timeout")
     if facts["same"] + facts["stopped"] < plans and facts["may_differ"]:
-        lines.append("others may: a LIMIT leaves a choice among ties, or a function is volatile")
+        lines.append("others may: a LIMIT leaves a choice among ties, string_agg or its like among orders, or a function is volatile")
     if facts["fastest_ms"] is not None:
         lines.append(
             f"the chosen plan took {facts['chosen_ms']:,.1f} ms, the fastest of these {facts['fastest_ms']:,.1f} ms; "
