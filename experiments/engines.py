@@ -18,7 +18,7 @@ from executor.execution import reader
 from executor.session import Session
 from experiments.bench.child import status_mb
 from experiments.bench.experiment import Item, Row
-from experiments.duckdb_sql import READERS, for_duckdb, quoted
+from experiments import duckdb_sql
 from experiments.workloads.data import open_data
 from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import ExecutionError
@@ -53,9 +53,9 @@ def _duckdb(catalog: Catalog, settings: Settings, threads: int) -> Plan:
     connection.execute(f"SET threads = {threads}; SET enable_progress_bar = false")
     for table in catalog.tables.values():
         files = ", ".join("'" + str(file).replace("'", "''") + "'" for file in table.files)
-        columns = ", ".join(quoted(column.name) for column in table.columns)
-        connection.execute(f"CREATE VIEW {quoted(table.name)} AS SELECT {columns} FROM {READERS[table.format]}([{files}])")
-    return lambda sql: lambda: connection.execute(for_duckdb(sql)).to_arrow_table()
+        columns = ", ".join(duckdb_sql.quoted(column.name) for column in table.columns)
+        connection.execute(f"CREATE VIEW {duckdb_sql.quoted(table.name)} AS SELECT {columns} FROM {duckdb_sql.reader(table)}([{files}])")
+    return lambda sql: lambda: connection.execute(duckdb_sql.for_duckdb(sql)).to_arrow_table()
 
 
 def _polars(catalog: Catalog, settings: Settings, threads: int) -> Plan:

@@ -43,7 +43,7 @@ from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.timing import run, timed
 from experiments.workloads.data import open_data
 from experiments.workloads.queries import check_queries, resolve_sql
-from optimizer.errors import InternalError
+from optimizer.errors import InternalError, Unsupported
 from optimizer.explanation.changed import Rows
 from optimizer.explanation.diagram import axis, plan_line
 from optimizer.explanation.recost import Recosting
@@ -140,7 +140,7 @@ def scenario(sub_plans: SubPlans, factors: Mapping[frozenset[str], float]) -> di
     found = {}
     for s in factors:
         alone = {one: max(1.0, sub_plans.rows(one) * factors.get(one, 1.0)) for one in (frozenset((alias,)) for alias in s)}
-        grown = math.prod(rows / sub_plans.rows(one) for one, rows in alone.items())
+        grown = math.prod(rows / (sub_plans.rows(one) or 1.0) for one, rows in alone.items())
         found[s] = alone[s] if len(s) == 1 else sub_plans.rows(s) * grown * factors[s]
     return found
 
@@ -179,6 +179,8 @@ def diagram_rows(query: OptimizedQuery, points: int) -> list[Row]:
     """A row for each cell. `plan`: the one that wins, by number; `reduced`: the one that stands for it when plans that cost up to
     20 % more may win; `regret`: of the plan chosen from estimates."""
     sub_plans, choices = SubPlans(query), Choices(query)
+    if len(sub_plans.aliases) < 2:
+        raise Unsupported("a plan diagram has the rows of two relations at its axes, and the query has one relation")
     largest = sorted(sub_plans.aliases, key=lambda alias: -choices.memo.relations[alias])[:2]
     axes = [axis(choices.memo, frozenset((alias,)), None, None, points) for alias in largest]
     cells = [(x, y) for y in axes[1].values for x in axes[0].values]

@@ -17,6 +17,8 @@ from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
     [
         ("select AT.x from t as AT where at.y = 1;\n", 'select "at".x from t as "at" where "at".y = 1'),
         ("select 'at', 'it''s at' from cat, at", "select 'at', 'it''s at' from cat, \"at\""),
+        ("-- don't\nselect * from t where s = 'at' /* at ' */", "-- don't\nselect * from t where s = 'at' /* at ' */"),
+        ("select e'it\\'s at' from at", "select e'it\\'s at' from \"at\""),
         ('select "at".x, "look at ""it""" from at_home as "at"', 'select "at".x, "look at ""it""" from at_home as "at"'),
     ],
 )
