@@ -253,6 +253,7 @@ def test_queries_whose_names_do_not_say_their_text_are_inputs(tmp_path, monkeypa
         ("experiments/timing.py", True), ("experiments/enumerators/dp_sub.py", True), ("experiments/bench/child.py", True),
         ("experiments/pipeline/sweep/measure.py", True), ("memo_viz/q_error.py", True), ("experiments/workloads/a/1.sql", True),
         ("experiments/workloads/stats/data/tags.parquet", True), ("experiments/commands/bench.py", False),
+        ("experiments/cli.py", False), ("experiments/data_view/as_text.py", False), ("experiments/engines.py", True),
         ("experiments/pipeline/sweep/run.py", False), ("experiments/workloads/__pycache__/data.cpython-311.pyc", False),
     ],
 )  # fmt: skip
