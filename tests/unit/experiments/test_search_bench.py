@@ -52,8 +52,8 @@ def test_insertions_count_what_the_memo_counts():
     ready = prepare("chain/5", SEARCHES["rules"])
     engine, _ = ready.search()
     adding, finding, both = insertions("chain/5")
-    assert adding.note.endswith(f", {engine.memo.logical_count:,} expressions")
-    calls = [int(figure.note.split()[0].replace(",", "")) for figure in (adding, finding, both)]
+    assert adding["note"].endswith(f", {engine.memo.logical_count:,} expressions")
+    calls = [int(figure["note"].split()[0].replace(",", "")) for figure in (adding, finding, both)]
     assert calls[0] + calls[1] == calls[2] > engine.memo.logical_count / 2
 
 
