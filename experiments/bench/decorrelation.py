@@ -29,7 +29,7 @@ from experiments.calibration.data import described, write_rows
 from experiments.plan_space import plan_key, plan_line
 from experiments.same_rows import difference
 from experiments.timing import least, timed
-from experiments.workloads.data import open_data
+from experiments.workloads.data import opened
 from experiments.workloads.queries import check_queries, query_name, resolve_sql
 from optimizer.catalog.table import Catalog
 from optimizer.decorrelate.methods import METHODS
@@ -100,7 +100,7 @@ def measure(item: Item) -> list[Row]:
     rows: list[Row] = []
     settings, sql = Settings.from_pairs(item["pairs"]), FORMS.get(item["form"]) or resolve_sql(item["form"])
     with tempfile.TemporaryDirectory() as folder:
-        catalog = open_data(item["data"]) if "data" in item else tables(Path(folder), *(item[name] for name in SIZES))
+        catalog = opened(item["data"]) if "data" in item else tables(Path(folder), *(item[name] for name in SIZES))
         expected: pa.Table | None = None
         took: dict[tuple[str, ...], Row] = {}
         for method in METHODS:

@@ -41,7 +41,7 @@ from experiments.random_orders import random_left_deep, random_order
 from experiments.same_rows import difference
 from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.timing import run, timed
-from experiments.workloads.data import open_data
+from experiments.workloads.data import opened
 from experiments.workloads.queries import check_queries, resolve_sql
 from optimizer.errors import InternalError, Unsupported
 from optimizer.explanation.changed import Rows
@@ -85,7 +85,7 @@ def items(options: Options) -> list[Item]:
             for q in FACTORS:
                 scenarios = 10 if options.quick else 40
                 found += ({"part": "errors", **shared, "q": q, "scenarios": scenarios, "seed": s} for s in range(options.seeds))
-        if "orders" in options.modes and not open_data(own).statistics_only:
+        if "orders" in options.modes and not opened(own).statistics_only:
             draws = range(options.seeds * (1 if options.quick else DRAWS))  # small items: a few bad orders take minutes
             found += ({"part": "orders", **shared, "orders": 5, "seed": draw} for draw in draws)
     return found
@@ -93,7 +93,7 @@ def items(options: Options) -> list[Item]:
 
 def measure(item: Item) -> list[Row]:
     settings = Settings.from_pairs(item["pairs"], JOINS_ALONE)
-    session = Session(open_data(item["data"]), settings)
+    session = Session(opened(item["data"]), settings)
     sql = resolve_sql(item["query"])
     if item["part"] == "orders":
         return orders(session, sql, item["orders"], Random(item["seed"]))
