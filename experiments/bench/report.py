@@ -44,7 +44,7 @@ def write_report(folder: Path, title: str, sections: Sequence[Section], about: d
                 written += [_write_csv(figure.data, figures / f"{figure.name}.csv"), *write_figure(made, figures, figure.name)]
                 svgs[figure.name] = _inline((figures / f"{figure.name}.svg").read_text(encoding="utf-8"), figure)
     listed = folder / _LISTED
-    before = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
+    before = listed.read_text(encoding="utf-8", errors="replace").splitlines() if listed.is_file() else []
     for path in {*tables.iterdir(), *figures.iterdir()}.difference(written):
         if f"{path.parent.name}/{path.name}" in before:
             path.unlink()
