@@ -49,13 +49,6 @@ COMMANDS = {  # name -> what `planscope --help` says; the command itself is impo
 }
 
 
-class Commands(CommandGroup):
-    """`trace diff` is `diff`."""
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        return super().resolve_command(ctx, args[1:] if args[:2] == ["trace", "diff"] else args)
-
-
 def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         click.echo(f"planscope {version()}")
@@ -70,7 +63,7 @@ def version() -> str:
 
 
 @click.group(
-    cls=Commands, package="experiments.commands", parts=COMMANDS,
+    cls=CommandGroup, package="experiments.commands", parts=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )  # fmt: skip
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version.")

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from experiments.duckdb_sql import load_table
+from optimizer.algebra.props import united
 from optimizer.catalog.table import Catalog
 
 _PREDICATE = re.compile(r"\s+and\s+", re.IGNORECASE)
@@ -53,14 +54,9 @@ class FlatQuery:
 
 def _classes(predicates: Iterable[str]) -> list[list[str]]:
     """Columns that equalities make equal, class by class."""
-    classes: list[set[str]] = []
-    for text in predicates:
-        found = _EQUALITY.fullmatch(text.strip())
-        if found is not None:
-            touched = [c for c in classes if c & {found[1], found[2]}]
-            classes = [c for c in classes if not c & {found[1], found[2]}]
-            classes.append({found[1], found[2]}.union(*touched))
-    return [sorted(members) for members in classes]
+    pairs = [found.groups() for text in predicates if (found := _EQUALITY.fullmatch(text.strip())) is not None]
+    bits = {column: 1 << number for number, column in enumerate(sorted({column for pair in pairs for column in pair}))}
+    return [[column for column in bits if bits[column] & members] for members in united(bits[a] | bits[b] for a, b in pairs)]
 
 
 def _connected(aliases: list[str], predicates: list[str]) -> bool:

@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from executor.execution import reader
 from executor.session import Session
+from experiments import duckdb_sql
 from experiments.bench.child import status_mb
 from experiments.bench.experiment import Item, Row
-from experiments.duckdb_sql import READERS, for_duckdb, quoted
 from experiments.workloads.data import open_data
 from optimizer.catalog.table import Catalog, Table
 from optimizer.errors import ExecutionError
@@ -51,11 +51,12 @@ def _duckdb(catalog: Catalog, settings: Settings, threads: int) -> Plan:
 
     connection = duckdb.connect(":memory:")
     connection.execute(f"SET threads = {threads}; SET enable_progress_bar = false")
+    quoted = duckdb_sql.quoted
     for table in catalog.tables.values():
         files = ", ".join("'" + str(file).replace("'", "''") + "'" for file in table.files)
-        columns = ", ".join(quoted(column.name) for column in table.columns)
-        connection.execute(f"CREATE VIEW {quoted(table.name)} AS SELECT {columns} FROM {READERS[table.format]}([{files}])")
-    return lambda sql: lambda: connection.execute(for_duckdb(sql)).to_arrow_table()
+        columns, read = ", ".join(quoted(column.name) for column in table.columns), duckdb_sql.reader(table)
+        connection.execute(f"CREATE VIEW {quoted(table.name)} AS SELECT {columns} FROM {read}([{files}])")
+    return lambda sql: lambda: connection.execute(duckdb_sql.for_duckdb(sql)).to_arrow_table()
 
 
 def _polars(catalog: Catalog, settings: Settings, threads: int) -> Plan:

@@ -1,7 +1,8 @@
 """Plans of a query's space, taken out and run: what `planscope plans` shows.
 
 A plan of the space is run like the chosen one and must give the same result. Where a LIMIT takes some of several rows that
-its order does not tell apart, or a function is volatile, results may rightly differ.
+its order does not tell apart, an aggregate goes by the order of its rows and names none, or a function is volatile, results may
+rightly differ.
 """
 
 from collections.abc import Sequence
@@ -16,10 +17,12 @@ from experiments.timing import timed
 from memo_viz.text import shorten
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import Columns, column_set
-from optimizer.algebra.logical import Limit, Window
+from optimizer.algebra.logical import Aggregate, Limit, Window
 from optimizer.algebra.physical import TableScan
 from optimizer.algebra.plan import PlanNode, prune_columns
-from optimizer.algebra.scalars import WindowCall
+from optimizer.algebra.props import LogicalProps
+from optimizer.algebra.scalars import AggregateCall, ColumnRef, Ordered, WindowCall
+from optimizer.algebra.subqueries import subqueries_of
 from optimizer.algebra.trees import Tree, postorder
 from optimizer.errors import ExecutionError
 from optimizer.pipeline import OptimizedQuery
@@ -104,15 +107,25 @@ def visible_keys(query: OptimizedQuery) -> list[int]:
 
 
 def leaves_choice(query: OptimizedQuery) -> bool:
-    """Whether two right results of the query may differ: a LIMIT among ties, or a volatile function."""
-    for node in postorder(query.bound.tree):
+    """Whether two right results of the query may differ: a LIMIT among ties, an aggregate of rows in any order, a volatile
+    function."""
+    return _leaves_choice(query.bound.tree)
+
+
+def _leaves_choice(tree: Tree) -> bool:
+    for node in postorder(tree):
         if not isinstance(node, Tree):
             continue
         if any(scalar.volatile for scalar in node.op.scalars()):
             return True
+        if any(_leaves_choice(subquery.tree) for subquery in subqueries_of(node.op.scalars())):
+            return True
         match node.op:
             case Limit(order):
                 if not node.inputs[0].props.unique_on(column_set(key.column for key in order)):
+                    return True
+            case Aggregate(keys, aggregates):
+                if any(tells_rows_apart(item.call, keys, node.inputs[0].props) for item in aggregates):
                     return True
             case Window(partition, order, items):
                 ties = not node.inputs[0].props.unique_on(column_set((*partition, *(key.column for key in order))))
@@ -121,10 +134,18 @@ def leaves_choice(query: OptimizedQuery) -> bool:
     return False
 
 
+def tells_rows_apart(call: AggregateCall, keys: Sequence[int], below: LogicalProps) -> bool:
+    """Whether the value may differ with the order in which the rows of a group happen to come."""
+    sorted_by = {arg.key for arg in call.args if isinstance(arg, Ordered)}
+    values = {arg for arg in call.args if arg.columns and not isinstance(arg, Ordered)}
+    known = column_set((*keys, *(key.id for key in sorted_by if isinstance(key, ColumnRef))))
+    return AGGREGATE_FUNCTIONS[call.function].ordered and not values <= sorted_by and not below.unique_on(known)
+
+
 def tells_peers_apart(call: WindowCall) -> bool:
     """Whether the value may differ with the order in which peers happen to come."""
     if call.function in AGGREGATE_FUNCTIONS:
-        return call.frame is not None and call.frame.unit == "rows"
+        return AGGREGATE_FUNCTIONS[call.function].ordered or (call.frame is not None and call.frame.unit == "rows")
     return call.function not in ("rank", "dense_rank", "percent_rank", "cume_dist")
 
 

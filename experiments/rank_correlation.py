@@ -3,7 +3,7 @@
 Source: Gu, Soliman and Waas, Testing the accuracy of query optimizers, DBTest 2012.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import hypot, sqrt
 
 import numpy as np
@@ -60,10 +60,10 @@ def weighted_correlation(estimates: Sequence[float], actuals: Sequence[float]) -
     return signed / total if total else None
 
 
-def _pairs(estimates: Sequence[float], actuals: Sequence[float]) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+def _pairs(estimates: Sequence[float], actuals: Sequence[float]) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
     """All pairs of (estimate, actual), the one with the smaller actual first."""
     points = sorted(zip(estimates, actuals, strict=True), key=lambda point: point[1])
-    return [(points[m], points[n]) for n in range(len(points)) for m in range(n)]
+    return ((points[m], points[n]) for n in range(len(points)) for m in range(n))
 
 
 def _sign(value: float) -> int:

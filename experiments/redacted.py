@@ -4,9 +4,9 @@ import re
 import shlex
 from collections.abc import Iterable
 
-_SECRET = re.compile(r"pass|pwd|secret|token|credential|key$|\.key\.", re.IGNORECASE)
+_SECRET = re.compile(r"pass|pwd|secret|token|credential|key$|\.key\.|\bsas\b", re.IGNORECASE)
 _SECRET_IN_URL = re.compile(
-    r"((?:pass(?:word|wd|phrase)?|pwd|token|secret[\w.]*)=)[^;&]*"
+    r"((?:pass(?:word|wd|phrase)?|pwd|token|secret[\w.]*|signature|\bsig|accountkey|accesskey)=)[^;&]*"
     r"|(?<=://)([^/@:\s]*:)[^/\s]+(?=@)"  # user:password@host
     r"|(jdbc:oracle:\w+:[^/@\s]*/)\S+(?=@)",
     re.IGNORECASE,
@@ -30,6 +30,8 @@ def command_text(words: Iterable[str]) -> str:
 
 def _harmless(word: str) -> str:
     name, sign, value = word.partition("=")
+    if re.search(r"\s", name) and "://" not in name:  # SQL
+        return word
     if sign and name.startswith("--"):  # --option=NAME=VALUE
         return f"{name}={_harmless(value)}"
     return f"{name}=***" if sign and is_secret(name) else redacted(word)

@@ -3,7 +3,6 @@
 import json
 import os
 import platform
-import shlex
 import tempfile
 import time
 import traceback
@@ -11,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from experiments.redacted import command_text
 from experiments.workloads.cache import cache_folder
 
 
@@ -62,7 +62,7 @@ def _described(error: BaseException, arguments: list[str], facts: dict[str, Any]
     case = {
         "format": "planscope-case",
         "version": 1,
-        "command": "planscope " + shlex.join(arguments),
+        "command": command_text(arguments),
         **{name: facts.get(name) for name in ("sql", "data", "settings", "program")},
         "error": f"{type(error).__name__}: {error}",
         "traceback": traceback.format_exception(error),

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
-from optimizer.algebra.columns import ColumnId, column_ids
+from optimizer.algebra.columns import column_ids
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.predicates import combined, compare
-from optimizer.algebra.scalars import Call, ColumnRef, Predicate, Scalar
+from optimizer.algebra.props import merge_equivalences
+from optimizer.algebra.scalars import ColumnRef, Predicate, Scalar
 from optimizer.errors import Unsupported
 from optimizer.figures import Figures
 from optimizer.joins.graph import JoinGraph as Links
@@ -14,6 +15,7 @@ from optimizer.joins.graph import Relations
 from optimizer.joins.inner import InnerRegion, inner_region
 from optimizer.memo.group import Group
 from optimizer.pipeline import OptimizedQuery
+from optimizer.prepass.known import equalities
 from optimizer.stats.relation import RelationStats
 
 JOINS_ALONE = (  # rules to be off, so that no relation disappears, and no aggregate or lookup comes between the joins
@@ -107,11 +109,5 @@ def scan_of(group: Group) -> Scan | None:
 
 def _equated_columns(predicate: Predicate) -> list[tuple[ColumnRef, ...]]:
     """The columns that equalities of a predicate make equal, class by class."""
-    classes: list[dict[ColumnId, ColumnRef]] = []
-    for conjunct in predicate:
-        match conjunct:
-            case Call(function="=", args=(ColumnRef() as a, ColumnRef() as b)):
-                touched = [c for c in classes if a.id in c or b.id in c]
-                classes = [c for c in classes if c not in touched]
-                classes.append({k: v for c in [*touched, {a.id: a, b.id: b}] for k, v in c.items()})
-    return [tuple(members.values()) for members in classes]
+    columns = {each.id: each for conjunct in predicate for each in conjunct.children if isinstance(each, ColumnRef)}
+    return [tuple(columns[id] for id in column_ids(members)) for members in merge_equivalences(equalities(predicate))]

@@ -1,12 +1,16 @@
-"""How long a plan runs: the quickest of a few runs, on two clocks.
+"""How long something takes: the quickest of a few runs, on two clocks.
 
 Costs are work, and so is the CPU time of all threads; on a machine with other work the elapsed time says more about
-that than about the plan.
+that than about the plan. Planning runs on one thread and waits for nothing, so on an idle machine the two are one.
 """
 
+import gc
+import math
+from collections.abc import Callable
 from copy import copy
+from functools import partial
 from time import perf_counter, process_time
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -16,29 +20,61 @@ from executor.execution import reader
 from optimizer.algebra.plan import PlanNode
 from optimizer.pipeline import OptimizedQuery
 
-RUNS, ENOUGH_MS = 3, 500.0  # of each plan: short runs are noisy
+RUNS, ENOUGH_SECONDS = 3, 0.25  # of each plan: short runs are noisy
+
+Result = TypeVar("Result")
+
+
+class Times(NamedTuple):
+    """Milliseconds, each the least of the runs: `ms` elapsed, `cpu_ms` of all threads."""
+
+    ms: float
+    cpu_ms: float
 
 
 class Timed(NamedTuple):
-    """The result; `ms`: elapsed, `cpu_ms`: of all threads, each the least of the runs."""
+    """The result, and the times as `Times` has them."""
 
     table: pa.Table
     ms: float
     cpu_ms: float
 
 
-def timed(query: OptimizedQuery, plan: PlanNode | None = None, seconds: float | None = None, runs: int = RUNS) -> Timed:
-    """Run `plan` (default: the chosen one) as often as fits into ENOUGH_MS, at most `runs` times. Raises ExecutionError, and
-    LimitReached (one of these) when a run takes longer than `seconds`."""
+def least(
+    run: Callable[..., Result], runs: int = RUNS, enough_seconds: float = math.inf, *,
+    fresh: Callable[[], Any] | None = None, collect: bool = False,
+) -> tuple[Result, Times]:  # fmt: skip
+    """At most `runs` runs, and no further one when they have taken `enough_seconds`: what the one of least CPU time gave.
+
+    `fresh` makes what a run is given, which is not timed. `collect`: garbage of earlier runs is collected before a run; the
+    collector stays on during it, as it does for users.
+    """
     elapsed: list[float] = []
     cpu: list[float] = []
-    while True:
+    while not elapsed or (len(elapsed) < runs and sum(elapsed) < enough_seconds):
+        given = () if fresh is None else (fresh(),)
+        if collect:
+            gc.collect()
         start, cpu_start = perf_counter(), process_time()
-        table = run(query, plan, seconds)
-        elapsed.append((perf_counter() - start) * 1e3)
-        cpu.append((process_time() - cpu_start) * 1e3)
-        if len(elapsed) == runs or sum(elapsed) + min(elapsed) > ENOUGH_MS:
-            return Timed(table, min(elapsed), min(cpu))
+        result = run(*given)
+        elapsed.append(perf_counter() - start)
+        cpu.append(process_time() - cpu_start)
+        if cpu[-1] == min(cpu):
+            best = result
+    return best, Times(min(elapsed) * 1e3, min(cpu) * 1e3)
+
+
+def timed(
+    query: OptimizedQuery, plan: PlanNode | None = None, seconds: float | None = None, runs: int = RUNS, warm: bool = False
+) -> Timed:
+    """Run `plan` (default: the chosen one) at most `runs` times, fewer when it takes long; with `warm` once more before that,
+    so that files are cached for all alike. Raises ExecutionError, and LimitReached (one of these) when a run takes longer than
+    `seconds`."""
+    once = partial(run, query, plan, seconds)
+    if warm:
+        once()
+    table, times = least(once, runs, ENOUGH_SECONDS)
+    return Timed(table, *times)
 
 
 def run(

@@ -9,12 +9,13 @@ from pathlib import Path
 _SWEEP = "experiments/pipeline/sweep/"
 _FILES = ("memo_viz/q_error.py", _SWEEP + "measure.py", _SWEEP + "plan_shape.py")
 _FOLDERS = ("optimizer", "executor", "experiments")
-_BESIDE = ("experiments/commands/", "experiments/documentation/", "experiments/pipeline/")  # no result depends on them
+_BESIDE = tuple(f"experiments/{name}" for name in ("cli.py", "commands/", "data_view/", "demo.py", "documentation/", "pipeline/"))
 
 
 @cache
 def code_digest() -> str:
-    """Twelve hex digits over the source of the optimizer, the executors and the experiments, and all files of workloads."""
+    """Twelve hex digits over the source of the optimizer, the executors and the experiments, but for what no result depends on
+    (_BESIDE), and all files of workloads."""
     root, digest = _root(), hashlib.sha256()
     source = {name for folder in _FOLDERS for name in _names(root, folder, "*.py") if not name.startswith(_BESIDE)}
     inputs = {name for name in _names(root, "experiments/workloads", "*.*") if not name.endswith(".pyc")}

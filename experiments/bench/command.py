@@ -24,6 +24,7 @@ from experiments.bench.tables import texts
 from experiments.commands.inputs import DATA_HELP, progress
 from experiments.commands.output import aligned_text, say, table_text, text_width
 from experiments.commands.spark_options import SPARK_OPTIONS
+from experiments.redacted import command_text
 from optimizer.errors import InternalError, OutputError, PlanscopeError, SettingsError, many
 from optimizer.plugins.load import load_plugins
 from optimizer.settings import Settings
@@ -220,9 +221,9 @@ def _modes(experiment: Experiment, text: str | None) -> tuple[str, ...]:
 
 
 def _command_line() -> str:
-    """What the user typed, but for where results go, with options in their order of declaration."""
+    """What the user typed, but for secrets and where results go, with options in their order of declaration."""
     context = click.get_current_context()
-    words = ["planscope", "bench", context.command.name or ""]
+    words = ["bench", context.command.name or ""]
     for parameter in context.command.params:
         typed = context.get_parameter_source(parameter.name or "") == ParameterSource.COMMANDLINE
         if not typed or parameter.name in ("output", "quiet"):
@@ -235,4 +236,4 @@ def _command_line() -> str:
                 words.append(str(each))
             elif each is not False:
                 words += [parameter.opts[0], *([] if each is True else [f"{each:g}" if isinstance(each, float) else str(each)])]
-    return shlex.join(words)
+    return command_text(words)

@@ -11,7 +11,7 @@ to the Bootstrap, 1993.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -31,6 +31,7 @@ from optimizer.errors import OutputError, PlanscopeError, many
 Rows = dict[tuple[Any, ...], list[Row]]
 
 RESAMPLES = 10_000
+_AT_ONCE = 1_000_000  # values that are drawn at a time
 SIGNIFICANT = 0.05
 _SAME = 1e-9  # relative difference below which two figures are the same
 _OF_ITEM = ("item_s", "item_cpu_s", "attempts", "peak_mb", "rss_mb")  # the same in all its rows, or of the process too
@@ -71,7 +72,7 @@ def compare(first: Path, second: Path) -> list[Section]:
     caption += "probability of such a shift by chance."
     about = "Share of pairs in which a measure is at most so many times what it was, of the measures that changed."
     figure = Figure("ratios", about, table_of(ratios), "shares", "second / first", "share of pairs", log_x=True)
-    tables = [Table("changes", caption, pa.Table.from_pylist(lines))] * bool(lines)
+    tables = [Table("changes", caption, table_of(lines))] * bool(lines)
     sections = [Section(f"{first} and {second}", text, tables, [figure] if ratios else [])]
     if largest:
         sections.append(Section("Largest changes", "", [Table("largest", "By measure.", _without_constants(largest))]))
@@ -102,7 +103,7 @@ def shift(first: Sequence[float], second: Sequence[float]) -> Row:
     if not len(logs):
         return row
     generator = np.random.default_rng(0)
-    means = logs[generator.integers(0, len(logs), (RESAMPLES, len(logs)))].mean(axis=1) if len(logs) > 1 else logs
+    means = np.concatenate([logs[generator.integers(0, len(logs), shape)].mean(axis=1) for shape in _slices(len(logs))])
     low, high = np.exp(np.percentile(means, (2.5, 97.5)))
     return {**row, "ratio": float(np.exp(logs.mean())), "low": float(low), "high": float(high), "p": signed_rank(logs)}
 
@@ -117,8 +118,15 @@ def signed_rank(differences: np.ndarray[Any, np.dtype[np.float64]]) -> float:
     if len(ranks) <= 13:  # all flips
         signs = 1.0 - 2.0 * ((np.arange(1 << len(ranks))[:, None] >> np.arange(len(ranks))) & 1)
         return float(np.mean(np.abs(signs @ ranks) >= observed - 1e-9))
-    signs = np.random.default_rng(0).choice((-1.0, 1.0), (RESAMPLES, len(ranks)))
-    return float((1 + np.sum(np.abs(signs @ ranks) >= observed - 1e-9)) / (1 + RESAMPLES))
+    generator = np.random.default_rng(0)
+    sums = (generator.choice((-1.0, 1.0), shape) @ ranks for shape in _slices(len(ranks)))
+    return (1 + sum(int(np.sum(np.abs(each) >= observed - 1e-9)) for each in sums)) / (1 + RESAMPLES)
+
+
+def _slices(size: int) -> Iterator[tuple[int, int]]:
+    """Shapes of RESAMPLES rows of `size` values in all, drawn one after the other."""
+    rows = max(1, _AT_ONCE // size)
+    return ((min(rows, RESAMPLES - start), size) for start in range(0, RESAMPLES, rows))
 
 
 def _holm(lines: list[Row]) -> None:

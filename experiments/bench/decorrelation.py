@@ -13,9 +13,9 @@ import itertools
 import math
 import tempfile
 from contextlib import suppress
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from time import process_time
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +28,8 @@ from experiments.bench.summary import geometric_mean, grouped, shares
 from experiments.calibration.data import described, write_rows
 from experiments.plan_space import plan_key, plan_line
 from experiments.same_rows import difference
-from experiments.timing import run, timed
-from experiments.workloads.data import open_data
+from experiments.timing import least, timed
+from experiments.workloads.data import opened
 from experiments.workloads.queries import check_queries, query_name, resolve_sql
 from optimizer.catalog.table import Catalog
 from optimizer.decorrelate.methods import METHODS
@@ -49,7 +49,6 @@ FORMS = {
 SIZES = {"outer": (100, 10_000, 100_000), "inner": (1_000, 100_000, 1_000_000), "duplicates": (1, 100), "index": (False, True)}
 QUICK = {"outer": (100, 5_000), "inner": (1_000, 50_000), "duplicates": (1, 100), "index": (False, True)}
 SECONDS, QUICK_SECONDS = 5.0, 1.0  # for one run
-PLANNED = 3  # times, the least counts
 
 NAME = "decorrelation"
 HELP = """Methods of decorrelation: where each wins, and the regret of the cost-based choice.
@@ -101,23 +100,19 @@ def measure(item: Item) -> list[Row]:
     rows: list[Row] = []
     settings, sql = Settings.from_pairs(item["pairs"]), FORMS.get(item["form"]) or resolve_sql(item["form"])
     with tempfile.TemporaryDirectory() as folder:
-        catalog = open_data(item["data"]) if "data" in item else tables(Path(folder), *(item[name] for name in SIZES))
+        catalog = opened(item["data"]) if "data" in item else tables(Path(folder), *(item[name] for name in SIZES))
         expected: pa.Table | None = None
         took: dict[tuple[str, ...], Row] = {}
         for method in METHODS:
-            optimizer, spent = Session(catalog, settings.replace(decorrelate=method)).optimizer, []
-            for _ in range(PLANNED):
-                start = process_time()
-                query = optimizer.optimize(sql)
-                spent.append((process_time() - start) * 1e3)
-            row = {"method": method, "plan_ms": min(spent), "proven": query.search.proven, "cost": query.cost}
+            optimizer = Session(catalog, settings.replace(decorrelate=method)).optimizer
+            query, times = least(partial(optimizer.optimize, sql))
+            row = {"method": method, "plan_ms": times.cpu_ms, "proven": query.search.proven, "cost": query.cost}
             row["plan"] = plan_line(query.plan)
             same = plan_key(query.plan)
             if same not in took:  # a plan that several methods make is run once
                 took[same] = {"ms": None, "cpu_ms": None}
                 with suppress(LimitReached):
-                    run(query, seconds=item["seconds"])  # so that files are cached for all alike
-                    found = timed(query, seconds=item["seconds"])
+                    found = timed(query, seconds=item["seconds"], warm=True)
                     if expected is not None and (differs := difference(expected, found.table)):
                         raise InternalError(f"{item}: decorrelate={method} gives {differs}")
                     expected = found.table

@@ -5,7 +5,6 @@ same cost, no other may find less, and every cost is added up again from the tre
 """
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import itemgetter
@@ -27,6 +26,7 @@ from experiments.enumerators.ikkbz import ikkbz
 from experiments.enumerators.naive import naive
 from experiments.enumerators.plan_table import Counted
 from experiments.enumerators.top_down import top_down
+from experiments.timing import Times, least
 from experiments.workloads.join_graphs import join_graph
 from optimizer.errors import InternalError
 from optimizer.joins.costing import COutCosting, Ordered
@@ -190,8 +190,8 @@ def measure(item: Item) -> list[Row]:
         if steps is None or steps > item["max_work"]:
             rows.append({**row, "left_out": True})
             continue
-        found, seconds = _timed(enumerator, graph, costing)
-        rows.append({**row, "left_out": False, **_figures(enumerator, size, found, seconds)})
+        found, times = _timed(enumerator, graph, costing)
+        rows.append({**row, "left_out": False, **_figures(enumerator, size, found, times.ms)})
         _check(rows[-1], graph, costing, found, size)
     optimum = _optimum(item, rows)
     for row in rows:
@@ -200,28 +200,20 @@ def measure(item: Item) -> list[Row]:
     return rows
 
 
-def _timed(enumerator: Enumerator, graph: JoinGraph, costing: COutCosting) -> tuple[Ordered | Counted | int, float]:
-    """The result and the least seconds of up to three runs. The graph is a new one each time."""
-    best, spent = float("inf"), 0.0
-    for _ in range(3):
-        fresh = JoinGraph(graph.n, graph.edges())
-        begin = time.perf_counter()
-        found = enumerator.run(fresh, costing)
-        seconds = time.perf_counter() - begin
-        best, spent = min(best, seconds), spent + seconds
-        if spent > ENOUGH_SECONDS:
-            break
-    return found, best
+def _timed(enumerator: Enumerator, graph: JoinGraph, costing: COutCosting) -> tuple[Ordered | Counted | int, Times]:
+    """The result, and the times of up to three runs. The graph is a new one each time."""
+    fresh = partial(JoinGraph, graph.n, graph.edges())
+    return least(lambda graph: enumerator.run(graph, costing), enough_seconds=ENOUGH_SECONDS, fresh=fresh)
 
 
-def _figures(enumerator: Enumerator, size: Size, found: Ordered | Counted | int, seconds: float) -> Row:
+def _figures(enumerator: Enumerator, size: Size, found: Ordered | Counted | int, ms: float) -> Row:
     """`inner`: pairs of sets looked at, joined or not (DPsize, DPsub); `joins_costed`: in either order. None without meaning."""
     per_pair = enumerator.kind in ("exact", "partition") and size.pairs
     return {
         "inner": found.inner if isinstance(found, Counted) else None,
         "joins_costed": None if isinstance(found, int) else found.pairs,
-        "ms": seconds * 1e3,
-        "us_per_pair": seconds * 1e6 / per_pair if per_pair else None,
+        "ms": ms,
+        "us_per_pair": ms * 1e3 / per_pair if per_pair else None,
         "cost": None if isinstance(found, int) else found.cost,
     }
 

@@ -74,7 +74,7 @@ def items(options: Options) -> list[Item]:
     if open_data(data).statistics_only:  # made, if need be, once the rest is right
         raise SqlError(f"the dataset {data} has statistics only: nothing can be run on it")
     common = {
-        "data": data, "engines": [name for name in (NAMES[0], *others) if installed(name)],
+        "data": data, "engines": [NAMES[0], *others],
         "threads": options.own.get("threads") or os.cpu_count() or 1,
         "rounds": options.own.get("rounds") or (1 if options.quick else ROUNDS),
     }  # fmt: skip
@@ -87,7 +87,7 @@ def measure(item: Item) -> list[Row]:
     planscope's. Raises ExecutionError where planscope does not run the query."""
     os.environ["POLARS_MAX_THREADS"] = str(item["threads"])  # read when Polars is imported, over there
     run = {name: item[name] for name in ("data", "sql", "pairs", "threads")}
-    engines = {name: Child("experiments.engines", math.inf, 0) for name in item["engines"]}
+    engines = {name: Child("experiments.engines", math.inf, 0) for name in item["engines"] if installed(name)}
     try:
         firsts = {name: child.measure({**run, "engine": name, "rows": True})[0] for name, child in engines.items()}
         ours = firsts[NAMES[0]]
@@ -128,7 +128,7 @@ def different(ours: pa.Table, theirs: pa.Table) -> str:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Numbers as doubles, texts as one type, columns numbered."""
+    """Numbers as doubles, texts and moments as one type each, columns numbered."""
     arrays = []
     for column in table.columns:
         t, type = pa.types, column.type
@@ -136,7 +136,7 @@ def _plain(table: pa.Table) -> pa.Table:
             column = column.cast(pa.float64(), safe=False)
         elif t.is_large_string(type) or t.is_string_view(type) or t.is_dictionary(type):
             column = column.cast(pa.string())
-        elif t.is_temporal(type):
+        elif t.is_date(type) or t.is_timestamp(type):
             column = column.cast(pa.timestamp("us"))
         arrays.append(column)
     return pa.table(arrays, names=[f"c{i}" for i in range(len(arrays))])
@@ -162,7 +162,7 @@ def report(rows: pa.Table) -> list[Section]:
     text = "Milliseconds, the quickest of the rounds; MB: peak beyond the idle process; ratio: planscope's time to theirs.\n\n"
     notes = [summary(found, name) for name in others]
     notes += [f"{row['query']}, {row['engine']}: {row['problem']}" for row in found if row["problem"]]
-    notes += [MISSING.format(name) for name in NAMES[1:] if not installed(name)]
+    notes += [MISSING.format(name) for name in found[0]["engines"] if name not in (NAMES[0], *others)]
     points = [{"x": row["query"], "series": row["engine"], "y": row["ratio"]} for row in found if row.get("ratio")]
     caption = "planscope's time over the other engine's, by query."
     figure = Figure("ratios", caption, pa.Table.from_pylist(points), "bars", "", "ratio", log_y=True)

@@ -8,7 +8,6 @@ was pruned; anything else is a bug. With --audit every skip is compared with the
 
 import math
 import shlex
-import time
 from collections import Counter
 from collections.abc import Iterable
 from itertools import product
@@ -19,6 +18,7 @@ import click
 from executor.session import Session
 from experiments.bench.experiment import Item, Options, Row, names_of
 from experiments.bench.pruning_report import FACTORS, MODES, SEARCHES, SHARES, report
+from experiments.timing import least
 from experiments.workloads.data import open_data, opened
 from experiments.workloads.join_graphs import is_graph_name, join_graph
 from experiments.workloads.queries import default_data, query_name, resolve_sql
@@ -188,11 +188,7 @@ def measure(item: Item) -> list[Row]:
     """One row: what the search did. Raises InternalError when the audit finds a skip that is unsound."""
     settings, sql = settings_of(item), _sql(item)
     optimizer = _optimizer(item, settings)
-    runs: list[dict[str, float]] = []
-    begin = time.perf_counter()
-    while not runs or (len(runs) < 3 and time.perf_counter() - begin < _ENOUGH_SECONDS):
-        planned = optimizer.optimize(sql)
-        runs.append(planned.ms)
+    planned, _ = least(lambda: optimizer.optimize(sql), enough_seconds=_ENOUGH_SECONDS)
     found = planned.search
     mechanisms = {name: count for name, count in found.pruned.items() if name != "dominated"}
     row: Row = {
@@ -202,7 +198,7 @@ def measure(item: Item) -> list[Row]:
         "costed": found.costed, **mechanisms, "skipped": sum(mechanisms.values()), "dominated": found.pruned["dominated"],
         "goals": found.goals, "goals_opened": found.goals_opened, "reopened_limit": found.reopened["limit"],
         "reopened_new": found.reopened["new expressions"], "tasks": found.tasks,
-        **{f"ms_{stage}": min(run.get(stage, 0.0) for run in runs) for stage in runs[0]},
+        **{f"ms_{stage}": ms for stage, ms in planned.ms.items()},
         "cost": planned.cost, "proven": found.proven, "gap": found.gap, "regions": regions_text(found.regions),
     }  # fmt: skip
     del planned

@@ -107,7 +107,7 @@ def _mean(values: list[Any]) -> Any:
     if all(isinstance(value, list) for value in values):
         return [_mean(list(each)) for each in zip(*values, strict=True)]
     numbers = [value for value in values if isinstance(value, int | float)]
-    return mean(numbers) if len(numbers) > 1 else values[0]
+    return mean(numbers) if len(numbers) > 1 else (numbers or values)[0]
 
 
 def _agreement(found: list[Row], every: list[Row]) -> Section:

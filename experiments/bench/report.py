@@ -17,7 +17,7 @@ from experiments.bench.tables import flat, html_table, latex
 from memo_viz.page_style import PAGE_STYLE
 from optimizer.errors import many
 
-_ENDINGS = (".csv", ".tex", ".svg", ".pdf")
+_LISTED = "_report.txt"  # the files in tables and figures that the report wrote
 LONG = 30  # rows from which on a table is folded
 _ITEM_COLUMNS = ("status", "error_kind", "error", "item_s")
 _HIDDEN = ("item", "bug", "item_cpu_s", "peak_mb")
@@ -29,7 +29,7 @@ dl{display:grid;grid-template-columns:max-content auto;gap:.1rem 1rem;font-size:
 
 
 def write_report(folder: Path, title: str, sections: Sequence[Section], about: dict[str, Any]) -> list[Path]:
-    """report.html, tables/ and figures/ in `folder`, without files of an earlier report; the files written. `about`:
+    """report.html, tables/ and figures/ in `folder`, without what the report before wrote there; the files written. `about`:
     environment.json. Raises OutputError."""
     tables, figures = make_folder(folder / "tables"), make_folder(folder / "figures")
     written = [folder / "report.html"]
@@ -43,9 +43,12 @@ def write_report(folder: Path, title: str, sections: Sequence[Section], about: d
             if made is not None:
                 written += [_write_csv(figure.data, figures / f"{figure.name}.csv"), *write_figure(made, figures, figure.name)]
                 svgs[figure.name] = _inline((figures / f"{figure.name}.svg").read_text(encoding="utf-8"), figure)
+    listed = folder / _LISTED
+    before = listed.read_text(encoding="utf-8", errors="replace").splitlines() if listed.is_file() else []
     for path in {*tables.iterdir(), *figures.iterdir()}.difference(written):
-        if path.suffix in _ENDINGS:
+        if f"{path.parent.name}/{path.name}" in before:
             path.unlink()
+    write_file(listed, "".join(f"{path.parent.name}/{path.name}\n" for path in written[1:]))
     write_file(written[0], _page(title, sections, svgs, about))
     return written
 
@@ -91,7 +94,7 @@ def _page(title: str, sections: Sequence[Section], svgs: dict[str, str], about: 
     parts = ['<!doctype html>\n<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">']
     parts.append(f"<title>{html.escape(title)}</title><style>{PAGE_STYLE}{_STYLE}</style>\n<h1>{html.escape(title)}</h1>")
     code = f", code {about['code']}" if "code" in about else ""
-    parts.append(f'<p class="source">made by <code>{command}</code>, {about["started"]}{code}</p>')
+    parts.append(f'<p class="source">made by <code>{command}</code>, {html.escape(about["started"] + code)}</p>')
     parts += [f'<p class="problem">{_text(problem)}</p>' for section in sections for problem in section.problems]
     for section in sections:
         parts.append(f"<h2>{html.escape(section.title)}</h2>")

@@ -23,6 +23,10 @@ from experiments.lock import now
 from optimizer.errors import OutputError, PlanscopeError
 
 _PACKAGES = ("planscope", "pyarrow", "numpy", "sqlglot", "networkx", "duckdb", "polars")
+_KINDS: dict[str, type] = {  # what environment.json has for sure
+    **dict.fromkeys(("experiment", "code", "started", "python", "processor"), str),
+    **dict.fromkeys(("commands", "item_columns"), list), **dict.fromkeys(("inputs", "versions"), dict),
+}  # fmt: skip
 
 
 class Results(Store):
@@ -83,7 +87,7 @@ class Results(Store):
 
     def finish(self, items: Sequence[Item]) -> pa.Table:
         table = super().finish(items)
-        self.environment["finished"] = self.environment["finished"] or now()
+        self.environment["finished"] = self.environment.get("finished") or now()
         self._write_environment()
         return table
 
@@ -98,13 +102,19 @@ def read_rows(folder: Path) -> pa.Table:
 
 def read_environment(folder: Path) -> dict[str, Any] | None:
     """What environment.json says; None where there is none. Raises OutputError for one that is not ours."""
+    path = folder / "environment.json"
     try:
-        found = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
-        return cast("dict[str, Any]", found) if found["experiment"] and found["code"] and found["commands"] else None
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        for name, kind in _KINDS.items():
+            if not isinstance(found[name], kind) or (kind is list and not all(isinstance(each, str) for each in found[name])):
+                raise ValueError(f"{name} is {found[name]!r}")
+        return found
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError, OSError) as error:
-        raise OutputError(f"cannot read {folder / 'environment.json'}: {error}") from error
+    except KeyError as error:
+        raise OutputError(f"{path} is of no experiment: it has no {error.args[0]}") from error
+    except (ValueError, TypeError, OSError, RecursionError) as error:
+        raise OutputError(f"cannot read {path}: {error}") from error
 
 
 def code_of(experiment: Experiment) -> str:

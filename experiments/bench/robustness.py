@@ -41,9 +41,9 @@ from experiments.random_orders import random_left_deep, random_order
 from experiments.same_rows import difference
 from experiments.sub_plans import JOINS_ALONE, SubPlans
 from experiments.timing import run, timed
-from experiments.workloads.data import open_data
+from experiments.workloads.data import opened
 from experiments.workloads.queries import check_queries, resolve_sql
-from optimizer.errors import InternalError
+from optimizer.errors import InternalError, Unsupported
 from optimizer.explanation.changed import Rows
 from optimizer.explanation.diagram import axis, plan_line
 from optimizer.explanation.recost import Recosting
@@ -85,7 +85,7 @@ def items(options: Options) -> list[Item]:
             for q in FACTORS:
                 scenarios = 10 if options.quick else 40
                 found += ({"part": "errors", **shared, "q": q, "scenarios": scenarios, "seed": s} for s in range(options.seeds))
-        if "orders" in options.modes and not open_data(own).statistics_only:
+        if "orders" in options.modes and not opened(own).statistics_only:
             draws = range(options.seeds * (1 if options.quick else DRAWS))  # small items: a few bad orders take minutes
             found += ({"part": "orders", **shared, "orders": 5, "seed": draw} for draw in draws)
     return found
@@ -93,7 +93,7 @@ def items(options: Options) -> list[Item]:
 
 def measure(item: Item) -> list[Row]:
     settings = Settings.from_pairs(item["pairs"], JOINS_ALONE)
-    session = Session(open_data(item["data"]), settings)
+    session = Session(opened(item["data"]), settings)
     sql = resolve_sql(item["query"])
     if item["part"] == "orders":
         return orders(session, sql, item["orders"], Random(item["seed"]))
@@ -140,7 +140,7 @@ def scenario(sub_plans: SubPlans, factors: Mapping[frozenset[str], float]) -> di
     found = {}
     for s in factors:
         alone = {one: max(1.0, sub_plans.rows(one) * factors.get(one, 1.0)) for one in (frozenset((alias,)) for alias in s)}
-        grown = math.prod(rows / sub_plans.rows(one) for one, rows in alone.items())
+        grown = math.prod(rows / (sub_plans.rows(one) or 1.0) for one, rows in alone.items())
         found[s] = alone[s] if len(s) == 1 else sub_plans.rows(s) * grown * factors[s]
     return found
 
@@ -179,6 +179,8 @@ def diagram_rows(query: OptimizedQuery, points: int) -> list[Row]:
     """A row for each cell. `plan`: the one that wins, by number; `reduced`: the one that stands for it when plans that cost up to
     20 % more may win; `regret`: of the plan chosen from estimates."""
     sub_plans, choices = SubPlans(query), Choices(query)
+    if len(sub_plans.aliases) < 2:
+        raise Unsupported("a plan diagram has the rows of two relations at its axes, and the query has one relation")
     largest = sorted(sub_plans.aliases, key=lambda alias: -choices.memo.relations[alias])[:2]
     axes = [axis(choices.memo, frozenset((alias,)), None, None, points) for alias in largest]
     cells = [(x, y) for y in axes[1].values for x in axes[0].values]

@@ -23,7 +23,7 @@ from experiments.bench.experiment import Figure, Item, Options, Row, Section, Ta
 from experiments.bench.store import table_of
 from experiments.bench.summary import grouped
 from experiments.rule_list import describe_rules
-from experiments.workloads.data import open_data
+from experiments.workloads.data import opened
 from experiments.workloads.queries import check_queries, resolve_sql
 from optimizer.catalog.table import Catalog
 from optimizer.errors import NoPlan, many
@@ -69,7 +69,7 @@ def items(options: Options) -> list[Item]:
 def measure(item: Item) -> list[Row]:
     """A row for each rule in use, and one for each pair of rules of which one fired on what the other made."""
     settings = Settings.from_pairs((f"enumeration={item['enumeration']}", "region=tasks", *item["pairs"]))
-    catalog, sql = open_data(item["data"]), resolve_sql(item["query"])
+    catalog, sql = opened(item["data"]), resolve_sql(item["query"])
     trace = Trace()
     planned = Session(catalog, settings).optimize(sql, trace)
     counts, winners = firings(trace.events), in_winner(trace.events)

@@ -32,7 +32,7 @@ from experiments.random_orders import random_order
 from experiments.rank_correlation import spearman, weighted_correlation
 from experiments.sub_plans import SubPlans
 from experiments.timing import run, timed
-from experiments.workloads.data import open_data
+from experiments.workloads.data import opened
 from experiments.workloads.queries import check_queries, resolve_sql
 from optimizer.algebra.plan import PlanNode
 from optimizer.engines.arrow import COST_MODELS, cost_model
@@ -66,14 +66,14 @@ def items(options: Options) -> list[Item]:
     check_queries(named)
     for query in named:
         own = options.data_for(query, "tpch:0.01" if options.quick else "tpch:0.1")
-        may_run = "run" in options.modes and not open_data(own).statistics_only
+        may_run = "run" in options.modes and not opened(own).statistics_only
         shared = {"query": query, "data": own, **sizes, "within": WITHIN, "pairs": options.pairs_for(query)}
         found += ({**shared, "costs": "costs" in options.modes, "run": may_run, "seed": seed} for seed in range(options.seeds))
     return found
 
 
 def measure(item: Item) -> list[Row]:
-    session = Session(open_data(item["data"]), Settings.from_pairs(item["pairs"], runtime_filters=False))
+    session = Session(opened(item["data"]), Settings.from_pairs(item["pairs"], runtime_filters=False))
     sql, random = resolve_sql(item["query"]), Random(f"{item['seed']} {item['query']}")
     query = session.optimize(sql)
     space = full_space(query.engine)

@@ -21,7 +21,7 @@ def grouped(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Ro
 def geometric_mean(values: Iterable[float | None]) -> float | None:
     """Of the values that are there and above 0; None without any."""
     logs = [math.log(value) for value in values if value]
-    return math.exp(sum(logs) / len(logs)) if logs else None
+    return math.exp(math.fsum(logs) / len(logs)) if logs else None
 
 
 def shares(values: Sequence[float | None]) -> list[tuple[float, float]]:

@@ -1,12 +1,13 @@
 """Texts of a bundle made up: equal ones stay equal, in the same order, so that estimates have what they had.
 
-Masked are the strings of the query and the texts in statistics (bounds, common values, histograms). What is left: numbers, dates,
-names, and words that the language gives a meaning.
+Masked are the strings of the query and the texts in statistics (bounds, common values, histograms). What is left: names, and of
+the query numbers, dates and words that the language gives a meaning, also where statistics have them.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -28,28 +29,40 @@ _WORDS = frozenset(
 def masked(bundle: Bundle) -> Bundle:
     """The bundle with made-up texts, and comments of the query left out; it is to be planned anew."""
     texts: set[str] = set()
+    kept: set[str] = set()
 
-    def note(text: str) -> str:
-        texts.add(text)
+    def note(text: str, known: set[str] = texts) -> str:
+        known.add(text)
         return text
 
-    replace_strings(bundle.sql, lambda text: note(text) if not _kept(text) else text)
+    replace_strings(bundle.sql, lambda text: note(text, kept if _kept(text) else texts))
     _in_statistics(bundle.catalog, note)
     patterns = {text for text in texts & like_patterns(bundle.sql) if "%" in text or "_" in text}
-    width = len(str(len(texts)))
-    names = {text: f"s{number:0{width}}" for number, text in enumerate(sorted(texts - patterns))}
+    names = _names(texts - patterns - kept, kept)
 
     def mask(text: str) -> str:
         if text in patterns:  # what it matches depends on its characters: their number and the wildcards stay
             return re.sub(r"[^%_]", "x", text)
-        return names[text]
+        return names.get(text, text)
 
-    sql = replace_strings(bundle.sql, lambda text: text if _kept(text) else mask(text))
+    sql = replace_strings(bundle.sql, mask)
     return replace(bundle, sql=sql, catalog=_in_statistics(bundle.catalog, mask), plan=None, trace=None, error=None)
 
 
 def _kept(text: str) -> bool:
     return bool(_PLAIN.fullmatch(text)) or text.strip().lower() in _WORDS
+
+
+def _names(texts: set[str], kept: set[str]) -> dict[str, str]:
+    """A name for each text, so that all are in the order in which they were, also with those that are kept."""
+    names, width, ends = {}, len(str(len(texts))), sorted(kept)
+    for number, text in enumerate(sorted(texts)):
+        at = bisect(ends, text)
+        low, high = ends[at - 1] if at else "", ends[at] if at < len(ends) else None
+        starts = ("s", f"{low}s", f"{low}!s", f"{low}\1s")  # nothing that is kept has a \1
+        start = next(each for each in starts if low < each and (high is None or f"{each}~" < high))
+        names[text] = f"{start}{number:0{width}}"
+    return names
 
 
 def _in_statistics(catalog: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:

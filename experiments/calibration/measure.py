@@ -5,12 +5,14 @@ disturb it. Of several runs the least counts.
 """
 
 from collections.abc import Callable, Iterable
-from time import process_time
+from functools import partial
 from typing import NamedTuple
 
+from executor.arrow.counters import Counters
 from executor.execution import new_counters, reader
 from experiments.calibration.cases import Case
 from experiments.calibration.recost import amounts, ran_operators
+from experiments.timing import least
 from optimizer.catalog.table import Catalog
 from optimizer.errors import InternalError
 from optimizer.pipeline import OptimizedQuery, Optimizer
@@ -43,18 +45,13 @@ def _measured(catalog: Catalog, case: Case, runs: int, enough_s: float) -> Point
     if not any(node.op.name == case.operator for node in query.plan.walk()):
         raise InternalError(f"calibration expected {case.operator} in the plan of: {case.sql}")
     counters = new_counters()
-    for _ in reader(query, counters):  # counts rows, and warms up
-        pass
+    _run(query, counters)  # counts rows, and warms up
     query.give_groups()
     found = amounts(ran_operators(query.memo, query.plan, counters))
-    return Point(case.family, case.sql, found, 1e9 * _least_time(query, runs, enough_s))
+    _, times = least(partial(_run, query), runs, enough_s)
+    return Point(case.family, case.sql, found, 1e6 * times.cpu_ms)
 
 
-def _least_time(query: OptimizedQuery, runs: int, enough_s: float) -> float:
-    times: list[float] = []
-    while not times or (len(times) < runs and sum(times) < enough_s):
-        start = process_time()
-        for _ in reader(query):
-            pass
-        times.append(process_time() - start)
-    return min(times)
+def _run(query: OptimizedQuery, counters: Counters | None = None) -> None:
+    for _ in reader(query, counters):
+        pass

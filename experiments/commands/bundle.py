@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from experiments.commands.inputs import Inputs, query_inputs
+from memo_viz.text import clean_lines
 from optimizer.errors import many
 
 
@@ -35,8 +36,8 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str, mask: bool, no_t
         bundle = recorded(bundle, plan(bundle, settings.plugins, not no_trace), not no_trace)
         if (bundle.plan is None) is not (before is None) or (before and bundle.plan and before["cost"] != bundle.plan["cost"]):
             outcome = bundle.error or f"a plan of cost {bundle.plan['cost'] if bundle.plan else None}"
-            click.echo(f"the masked query is planned otherwise than the query was: {outcome}", err=True)
+            click.echo(clean_lines(f"the masked query is planned otherwise than the query was: {outcome}"), err=True)
     write_bundle(bundle, output)
     if not inputs.quiet:
         what = bundle.error or many(len(bundle.trace or ()), "event")
-        click.echo(f"{output}: {many(len(bundle.catalog['tables']), 'table')}, {what}", err=True)
+        click.echo(clean_lines(f"{output}: {many(len(bundle.catalog['tables']), 'table')}, {what}"), err=True)

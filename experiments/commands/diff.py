@@ -9,7 +9,7 @@ import click
 
 from experiments.commands.inputs import Inputs, query_inputs
 from experiments.commands.output import format_of, say, text_width, write_json, write_text
-from experiments.commands.traced import TRACE, read_trace_file
+from experiments.commands.traced import is_trace, read_trace_file, traced
 from experiments.workloads.queries import resolve_sql
 from memo_viz.text import shorten
 from optimizer.errors import SettingsError
@@ -43,7 +43,7 @@ def command(facts: dict[str, Any], /, inputs: Inputs, other: tuple[str, ...], fo
     planscope diff a.jsonl b.jsonl -o diff.html
     """
     format = format_of(output, format, FORMATS)
-    files = inputs.sql.lower().endswith(TRACE)
+    files = is_trace(inputs.sql)
     if files and len(other) == 1:
         names = inputs.sql, other[0]
         traces = [read_trace_file(file, inputs.quiet) for file in (inputs.of_trace(), Path(other[0]))]
@@ -51,10 +51,13 @@ def command(facts: dict[str, Any], /, inputs: Inputs, other: tuple[str, ...], fo
         raise click.UsageError("two trace files are compared: planscope diff a.jsonl b.jsonl")
     else:
         second = _second(inputs, other)
+        if inputs.sql == "-":  # which can be read once
+            sql = resolve_sql("-")
+            inputs, second = replace(inputs, sql=sql), replace(second, sql=sql)
         names = _called(inputs, second), _called(second, inputs)
-        traces = [_trace(inputs, facts)]
+        traces = [traced(inputs, facts, defaults={}).events]
         try:
-            traces.append(_trace(second, facts))
+            traces.append(traced(second, facts, defaults={}).events)
         except SettingsError as error:
             again = shlex.join(part for file in inputs.plugins for part in ("--plugin", file) if file not in second.plugins)
             raise SettingsError(
@@ -77,7 +80,7 @@ def command(facts: dict[str, Any], /, inputs: Inputs, other: tuple[str, ...], fo
 
 def _second(first: Inputs, options: tuple[str, ...]) -> Inputs:
     """The other side: what `options` say of the same query. Raises UsageError."""
-    if any(each.lower().endswith(TRACE) for each in options):
+    if any(map(is_trace, options)):
         raise click.UsageError("a query is compared under two settings, a trace file with another trace file")
     if options and not options[0].startswith("-"):
         raise click.UsageError(f"{options[0]}: one query is compared under two settings; what stands after -- are options")
@@ -106,12 +109,3 @@ def _called(inputs: Inputs, other: Inputs) -> str:
     for option, value in (("--join-order", inputs.join_order), ("--preset", inputs.preset), *files):
         words += [] if value is None else [option, str(value)]
     return " ".join([shorten(" ".join(inputs.sql.split()), 60), *map(shlex.quote, words)])
-
-
-def _trace(inputs: Inputs, facts: dict[str, Any]) -> list[dict[str, Any]]:
-    from optimizer.trace.recorder import Trace
-
-    session, sql = inputs.open(facts)
-    trace = Trace()
-    session.optimize(sql, trace)
-    return trace.events

@@ -104,7 +104,9 @@ def _priced(system: str, own: float, other: float) -> str:
     """The cost of the order of another system beside that of our own."""
     from optimizer.algebra.printing import number, ratio
 
-    more = f"{ratio(100 * (other / own - 1))} % dearer" if other > own * (1 + 1e-9) else "no dearer"
+    more = "no dearer"
+    if other > own * (1 + 1e-9):
+        more = f"{ratio(100 * (other / own - 1))} % dearer" if own else "dearer"
     if other < own * (1 - 1e-9):  # our search takes the equalities as they are
         more = f"{100 * (1 - other / own):.3g} % cheaper, by equalities that others imply,"
     return f"{system} joins in this order: in our model {number(other)}, {more} than our own order with {number(own)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +27,18 @@ plugin_option = click.option(
 )
 
 
-def _complete_sql(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Built-in queries that begin like that, else files."""
-    from experiments.workloads.queries import built_in_queries
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
-    found = [CompletionItem(query.name, help=query.title) for query in built_in_queries() if query.name.startswith(begun)]
-    return found or [CompletionItem(begun, type="file")]
+
+def _completion(module: str, function: str, item: Callable[[Any], tuple[str, str | None]], other: str | None = None) -> Complete:
+    """Of what a function of a module gives, the names (each with a help) that begin like the word; else the type `other`."""
+
+    def complete(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+        pairs = map(item, getattr(import_module(module), function)())
+        found = [CompletionItem(name, help=help) for name, help in pairs if name.startswith(begun)]
+        return found if found or other is None else [CompletionItem(begun, type=other)]
+
+    return complete
 
 
 def _complete_data(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
@@ -39,22 +46,10 @@ def _complete_data(ctx: click.Context, param: click.Parameter, begun: str) -> li
     return named or [CompletionItem(begun, type="dir")]
 
 
-def _complete_setting(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    from optimizer.settings import describe_settings
-
-    return [CompletionItem(f"{each.name}=", help=each.choices) for each in describe_settings() if each.name.startswith(begun)]
-
-
-def _complete_preset(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    from optimizer.presets import preset_names
-
-    return [CompletionItem(name) for name in preset_names() if name.startswith(begun)]
-
-
-def _complete_rule(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    from experiments.rule_list import describe_rules
-
-    return [CompletionItem(rule.name, help=rule.doc) for rule in describe_rules() if rule.name.startswith(begun)]
+_complete_sql = _completion("experiments.workloads.queries", "built_in_queries", lambda query: (query.name, query.title), "file")
+_complete_setting = _completion("optimizer.settings", "describe_settings", lambda each: (f"{each.name}=", each.choices))
+_complete_preset = _completion("optimizer.presets", "preset_names", lambda name: (name, None))
+_complete_rule = _completion("experiments.rule_list", "describe_rules", lambda rule: (rule.name, rule.doc))
 
 
 @dataclass(frozen=True)
@@ -111,7 +106,6 @@ class Inputs:
         Settings and the query are looked up before the dataset, which may have to be made. Raises PlanscopeError.
         """
         settings = self.settings(**defaults)
-        facts.update(data=self.data, settings=settings.as_dict())
         program = self.program(settings)
         if self.program_file is not None:
             from optimizer.prepass.program_text import show_program
@@ -124,10 +118,8 @@ class Inputs:
 
         sql = resolve_sql(self.sql)
         data = self.data if self.data is not None else default_data(self.sql)
-        facts["data"] = data
-        facts["sql"] = sql
         settings = for_query(settings, query_name(self.sql))
-        facts["settings"] = settings.as_dict()
+        facts.update(data=data, sql=sql, settings=settings.as_dict())
         session = Session(open_data(data, progress(self.quiet)), settings, program)
         facts["session"] = session
         return session, sql

@@ -46,7 +46,7 @@ def command(
             "memo.json holds the whole memo; --focus, --depth and --winners are for pictures and text "
             "(planscope picture memo -o graph.json has what is drawn)"
         )
-    events, title = traced(inputs, facts)
+    events, title, _ = traced(inputs, facts)
     from memo_viz.pictures import memo_picture, memo_shown, state_at
     from optimizer.trace.replay import Replay
 

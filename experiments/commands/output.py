@@ -147,7 +147,7 @@ def aligned_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], width: 
             lines.append(line(row).rstrip())
             continue
         below = width - beside < 40
-        parts = textwrap.wrap(row[-1], width - 4 if below else width - beside, break_on_hyphens=False)
+        parts = textwrap.wrap(row[-1], width - 4 if below else width - beside, break_on_hyphens=False) or [""]  # of blanks
         if below:
             lines += [line(row[:-1]).rstrip(), *(f"    {part}" for part in parts)]
         else:

@@ -69,7 +69,7 @@ def _drawing(name: str, help: str, *options: Callable[..., Any]) -> None:
         from memo_viz import pictures
 
         format = format_of(output, format, PICTURES)
-        events, title = traced(inputs, click.get_current_context().obj)
+        events, title, _ = traced(inputs, click.get_current_context().obj)
         write_picture(getattr(pictures, f"{name}_picture")(events, title=title, **chosen), output, format)
 
     for option in (

@@ -180,10 +180,9 @@ def _execution(query: OptimizedQuery, plans: list[dict[str, Any]], seconds: floa
     """Run the plans, note time, rows and verdict with each; the figures over all, and what must not be."""
     from experiments.plan_space import compare_run, leaves_choice, rules_behind
     from experiments.rank_correlation import kendall_tau, weighted_correlation
-    from experiments.timing import run, timed
+    from experiments.timing import timed
 
-    run(query, None, seconds)  # so that files are cached for all alike
-    expected, chosen_ms, _ = timed(query, None, seconds)
+    expected, chosen_ms, _ = timed(query, None, seconds, warm=True)
     choice = leaves_choice(query)
     wrong: list[str] = []
     for plan in plans:
@@ -293,7 +292,7 @@ def _execution_text(facts: dict[str, Any], plans: int) -> str:
     if facts["stopped"]:
         lines.append(f"{many(facts['stopped'], 'plan')} took longer than the --timeout")
     if facts["same"] + facts["stopped"] < plans and facts["may_differ"]:
-        lines.append("others may: a LIMIT leaves a choice among ties, or a function is volatile")
+        lines.append("others may: a LIMIT has ties, string_agg or its like takes rows in any order, or a function is volatile")
     if facts["fastest_ms"] is not None:
         lines.append(
             f"the chosen plan took {facts['chosen_ms']:,.1f} ms, the fastest of these {facts['fastest_ms']:,.1f} ms; "

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from experiments.commands.inputs import plugin_option, progress, say_warnings
+from experiments.commands.output import write_text
 from optimizer.errors import many
 
 
@@ -58,4 +59,4 @@ def command(file: Path, test: str, output: str | None, quiet: bool, plugins: tup
     write_bundle(small, target)
     if not quiet:
         click.echo(f"{target}: {many(len(small.sql), 'character')} of SQL, {len(bundle.sql)} before", err=True)
-        click.echo(small.sql)
+        write_text(small.sql, None)

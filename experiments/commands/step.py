@@ -11,6 +11,8 @@ import click
 
 from experiments.commands.inputs import TO_WATCH, Inputs, query_inputs
 from experiments.commands.output import say, text_width
+from experiments.commands.traced import is_trace, traced
+from memo_viz.text import clean
 
 if TYPE_CHECKING:
     from memo_viz.terminal.commands import Stepper
@@ -46,7 +48,7 @@ def command(facts: dict[str, Any], inputs: Inputs, script: Path | None, web: boo
         _open_page(facts, inputs)
         return
     lines = _script(script)
-    if inputs.sql.lower().endswith(".jsonl"):
+    if is_trace(inputs.sql):
         from memo_viz.terminal.commands import Stepper
         from optimizer.trace.replay import Replay
 
@@ -76,18 +78,10 @@ def _open_page(facts: dict[str, Any], inputs: Inputs) -> None:
     import webbrowser
 
     from experiments.commands.trace import page_of
-    from experiments.commands.traced import read_trace_file
-    from optimizer.trace.recorder import Trace
 
-    if inputs.sql.lower().endswith(".jsonl"):
-        events = read_trace_file(inputs.of_trace(), inputs.quiet)
-    else:
-        session, sql = inputs.open(facts, **TO_WATCH)
-        trace = Trace()
-        session.optimize(sql, trace)
-        events = trace.events
+    events, title, _ = traced(inputs, facts)
     file = Path(tempfile.mkdtemp(prefix="planscope-")) / "trace.html"
-    file.write_bytes(page_of(events, inputs.sql, 0)[0])
+    file.write_bytes(page_of(events, title, 0)[0])
     say(f"the page is {file}")
     if not webbrowser.open(file.as_uri()):
         say("no browser could be started here; open it with yours")
@@ -109,7 +103,7 @@ def _walk(stepper: Stepper, lines: Iterable[str] | None) -> None:
     from memo_viz.terminal.prompt import converse, follow
 
     if stepper.replay.damage is not None:
-        click.echo(f"the trace is read up to its damage: {stepper.replay.damage}", err=True)
+        click.echo(clean(f"the trace is read up to its damage: {stepper.replay.damage}"), err=True)
     if lines is not None:
         follow(stepper, lines, say)
     else:

@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
-from experiments.commands.inputs import TO_WATCH, Inputs, query_inputs, say_regions
+from experiments.commands.inputs import Inputs, query_inputs
 from experiments.commands.output import sink
-from experiments.commands.traced import read_trace_file
-from memo_viz.text import clean_lines
+from experiments.commands.traced import is_trace, traced
+from memo_viz.text import clean_json, clean_lines
 from optimizer.errors import many
+from optimizer.trace.recorder import json_lines
 
 
 @click.command("trace")
@@ -41,35 +42,19 @@ def command(facts: dict[str, Any], inputs: Inputs, output: str | None, max_event
         )
     if start is not None and not page:
         raise click.UsageError("--from is for pages: -o trace.html")
-    if Path(inputs.sql).suffix.lower() == ".jsonl":
-        if not page:
-            raise click.UsageError(f"{inputs.sql} is a trace already; -o trace.html makes a page of it")
-        events = read_trace_file(inputs.of_trace(), inputs.quiet)[:max_events]
-        with sink(output) as file:
-            text, count = page_of(events, Path(inputs.sql).stem, start or 0)
-            file.write(text)
-        _say_count(inputs, count, output)
-        return
-    session, sql = inputs.open(facts, **TO_WATCH)
-    from memo_viz.text import clean_json
-    from optimizer.trace.recorder import Trace, json_lines
-
-    trace = Trace(max_events=max_events)
+    if is_trace(inputs.sql) and not page:
+        raise click.UsageError(f"{inputs.sql} is a trace already; -o trace.html makes a page of it")
     with sink(output) as file:
-        query = session.optimize(sql, trace)
-        count = len(trace.events)
-        if page:
-            text, count = page_of(trace.events, inputs.sql, start or 0)
+        events, title, trace = traced(inputs, facts, max_events)
+        count = len(events)
+        if page or trace is None:
+            text, count = page_of(events, title, start or 0)
             file.write(text)
         else:
             for line in json_lines(trace):
                 file.write((clean_json(line) + "\n").encode("utf-8", "replace"))
-    _say_count(inputs, count, output, f", {trace.dropped:,} left out" if trace.dropped else "")
-    say_regions(query.search.regions, inputs.quiet)
-
-
-def _say_count(inputs: Inputs, count: int, output: str | None, more: str = "") -> None:
     if output not in (None, "-") and not inputs.quiet:
+        more = f", {trace.dropped:,} left out" if trace is not None and trace.dropped else ""
         click.echo(clean_lines(f"{many(count, 'event')} in {output}{more}"), err=True)
 
 

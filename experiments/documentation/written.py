@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from experiments import function_reference, trace_reference
-from experiments.documentation import commands, formats, operators, rules, settings
+from experiments.documentation import commands, formats, functions, operators, rules, settings, traces
 from experiments.documentation.notebooks import notebook
 from experiments.documentation.run import Shown, carry_out
 
@@ -21,8 +20,8 @@ def references() -> dict[str, str]:
         "reference/rules.md": rules.listing(),
         "reference/commands.md": commands.page(),
         "reference/formats.md": formats.page(),
-        "functions.md": function_reference.page(),
-        "traces.md": trace_reference.page(),
+        "functions.md": functions.page(),
+        "traces.md": traces.page(),
     }
     for lesson in sorted((DOCS / "course").glob("*.md")):
         written[f"course/{lesson.stem}.ipynb"] = notebook(lesson.stem, lesson.read_text("utf-8"))

@@ -14,7 +14,7 @@ from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import NamedTuple
 
-from experiments.search_bench.figure import Figure
+from experiments.bench.experiment import Row
 from experiments.search_bench.settings import SEARCHES
 from experiments.search_bench.stages import prepare
 from experiments.workloads.joingraph_data import JoinGraphCatalog
@@ -54,7 +54,7 @@ class Footprint(NamedTuple):
     bytes: int
 
 
-def measure(query: str, search: str, runs: int = 1) -> Iterator[Figure]:
+def measure(query: str, search: str, runs: int = 1) -> Iterator[Row]:
     """Of OBJECTS what the memo is made of; of the others the peak, and of `exhaustive` the sets of relations."""
     if search in (OBJECTS, "exhaustive"):
         engine, _ = prepare(query, SEARCHES[search]).search()
@@ -62,25 +62,28 @@ def measure(query: str, search: str, runs: int = 1) -> Iterator[Figure]:
         del engine
     if search != OBJECTS:
         peak, left = peak_of(query, search)
-        yield Figure("peak", peak / 1e6, "MB", None, f"{left / 1e6:,.1f} MB once planned, the memo included")
+        note = f"{left / 1e6:,.1f} MB once planned, the memo included"
+        yield {"figure": "peak", "value": peak / 1e6, "unit": "MB", "note": note}
 
 
-def _objects(engine: Search) -> Iterator[Figure]:
+def _objects(engine: Search) -> Iterator[Row]:
     joins = [mexpr for group in engine.memo.live_groups() for mexpr in group.logical if isinstance(mexpr.op, Join)]
     yield from _per_object(footprints(joins))
     index = footprints([engine.memo, *joins], (Goal, Figures)).pop(MEMO)
-    yield Figure("memo index, for each logical multi-expression", index.bytes / engine.memo.logical_count, "bytes")
+    each = index.bytes / engine.memo.logical_count
+    yield {"figure": "memo index, for each logical multi-expression", "value": each, "unit": "bytes"}
     yield from _per_object(footprints(engine.memo.goals, (LogicalExpr, PhysicalExpr, LogicalOperator, PhysicalOperator)))
 
 
-def _sets(engine: Search) -> Iterator[Figure]:
+def _sets(engine: Search) -> Iterator[Row]:
     sets = [figures for region in engine.regions.made for figures in region.sets.values()]
     yield from _per_object(footprints(sets, (LogicalExpr, PhysicalExpr, PhysicalOperator)))
 
 
-def _per_object(found: dict[str, Footprint]) -> Iterator[Figure]:
+def _per_object(found: dict[str, Footprint]) -> Iterator[Row]:
     for kind, footprint in found.items():
-        yield Figure(kind, footprint.bytes / footprint.objects, "bytes", None, f"{footprint.objects:,} of them")
+        each, note = footprint.bytes / footprint.objects, f"{footprint.objects:,} of them"
+        yield {"figure": kind, "value": each, "unit": "bytes", "note": note}
 
 
 def footprints(roots: Iterable[object], boundary: tuple[type, ...] = ()) -> dict[str, Footprint]:

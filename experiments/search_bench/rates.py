@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from time import perf_counter, process_time
 from typing import Any
 
-from experiments.search_bench.clock import RUNS, least, timed
-from experiments.search_bench.figure import Figure
+from experiments.bench.experiment import Row
 from experiments.search_bench.settings import SEARCHES
-from experiments.search_bench.stages import prepare
+from experiments.search_bench.stages import Prepared, prepare
+from experiments.timing import RUNS, least
 from optimizer.algebra.trees import Tree
 from optimizer.errors import many
 from optimizer.memo.memo import Memo
@@ -20,21 +20,24 @@ MOST_FOR_AN_ALTERNATIVE = 3.0  # µs, clique 12 exhaustively
 CLOCK_READS = 20_000  # to find out what reading the clock costs
 
 
-def measure(query: str, search: str, runs: int = RUNS) -> Iterator[Figure]:
+def measure(query: str, search: str, runs: int = RUNS) -> Iterator[Row]:
     """Of the quickest of `runs` searches; `search` may be INSERTIONS."""
     if search == INSERTIONS:
         yield from insertions(query)
         return
-    found = (timed(prepare(query, SEARCHES[search]).search) for _ in range(runs))
-    (engine, _), times = min(found, key=lambda each: each[1].cpu)
-    us, counters = times.cpu * 1e3, engine.counters
+    (engine, _), times = least(Prepared.search, runs, fresh=lambda: prepare(query, SEARCHES[search]), collect=True)
+    us, counters = times.cpu_ms * 1e3, engine.counters
     pairs = sum(region.pairs for region in engine.regions.made)
     if not engine.prune:
         target = MOST_FOR_AN_ALTERNATIVE if (query, search) == ("clique/12", "exhaustive") else None
-        yield Figure("costed join alternative", us / counters.costed, "µs", target, f"{counters.costed:,} of them")
+        yield {**_each("costed join alternative", us, counters.costed), "target": target}
     if not engine.prune and pairs:
-        yield Figure("pair of relation sets", us / pairs, "µs", None, f"{pairs:,} of them")
-    yield Figure("task", us / counters.tasks, "µs", None, f"{counters.tasks:,} of them")
+        yield _each("pair of relation sets", us, pairs)
+    yield _each("task", us, counters.tasks)
+
+
+def _each(figure: str, us: float, count: int) -> Row:
+    return {"figure": figure, "value": us / max(1, count), "unit": "µs", "note": f"{count:,} of them"}
 
 
 class TimedMemo(Memo):
@@ -60,7 +63,7 @@ class TimedMemo(Memo):
         return done
 
 
-def insertions(query: str) -> Iterator[Figure]:
+def insertions(query: str) -> Iterator[Row]:
     """What `Memo.insert` costs while rules explore a query: it is timed where it happens, call by call, on the clock; then
     scaled to CPU time by the two times of the whole exploration, less what reading the clock takes."""
 
@@ -70,17 +73,17 @@ def insertions(query: str) -> Iterator[Figure]:
         ready.engine(memo).explore(ready.tree)
         return memo
 
-    memo, times = least(explored)
-    share = min(1.0, times.cpu / times.wall)
+    memo, times = least(explored, collect=True)
+    share = min(1.0, times.cpu_ms / times.ms)
     read = _clock_read()
     for figure, seconds, calls in (
         ("insertion that adds to the memo", memo.adding, memo.calls_adding),
         ("insertion that finds all there", memo.finding, memo.calls_finding),
         ("insertion", memo.adding + memo.finding, memo.calls_adding + memo.calls_finding),
     ):
-        us = max(0.0, seconds * share - calls * read) * 1e6 / max(1, calls)
-        note = f"{calls:,} of them" + (f", {many(memo.added, 'expression')}" if figure.endswith("memo") else "")
-        yield Figure(figure, us, "µs", None, note)
+        row = _each(figure, max(0.0, seconds * share - calls * read) * 1e6, calls)
+        row["note"] += f", {many(memo.added, 'expression')}" if figure.endswith("memo") else ""
+        yield row
 
 
 def _clock_read() -> float:

@@ -7,7 +7,6 @@ from experiments.workloads.queries import resolve_sql
 from optimizer.algebra.query import BoundQuery
 from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
-from optimizer.catalog.table import Catalog
 from optimizer.drivers import new_search
 from optimizer.figures import Figures
 from optimizer.memo.goal import Goal
@@ -38,21 +37,17 @@ class Prepared(NamedTuple):
     def engine(self, memo: Memo) -> Search:
         return new_search(memo, self.optimizer.rules, self.context, self.optimizer.cost, memo.trace)
 
-    @property
-    def required(self) -> TraitSet:
-        return TraitSet(self.bound.order)
-
     def search(self, trace: Trace | None = None) -> tuple[Search, Goal]:
         """Search and take the plan out, as the pipeline does."""
         engine = self.engine(Memo(self.figures(), trace, self.bound.columns.label))
-        goal = engine.run(self.tree, self.required)
+        goal = engine.run(self.tree, TraitSet(self.bound.order))
         extract(engine, goal)
         return engine, goal
 
 
-def prepare(query: str, settings: Settings, catalog: Catalog | None = None) -> Prepared:
-    """Parse, bind and normalize a built-in query; `catalog` is that of join graphs unless given."""
-    optimizer = Optimizer(catalog if catalog is not None else JoinGraphCatalog(), settings)
+def prepare(query: str, settings: Settings) -> Prepared:
+    """Parse, bind and normalize a query of a join graph."""
+    optimizer = Optimizer(JoinGraphCatalog(), settings)
     bound = bind(resolve_sql(query), optimizer.catalog)
     context = RuleContext(bound.columns, settings, bounds=optimizer.catalog.bounds)
     return Prepared(optimizer, bound, context, run_program(optimizer.program, required_only(bound, bound.tree), context).tree)

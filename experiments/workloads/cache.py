@@ -2,7 +2,7 @@
 
 A dataset is built in a hidden folder beside its final place, checked, given a manifest, and renamed. An interrupted build
 leaves only the hidden folder, which the next build of that dataset removes. A lock file keeps two processes from building
-the same dataset at once; where file locks are missing, the first to rename wins and the other discards its copy.
+the same dataset at once.
 
     ~/.cache/planscope/tpch-0.1/                    a finished dataset
     ~/.cache/planscope/tpch-0.1/_planscope/manifest.json
@@ -20,11 +20,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from optimizer.errors import CatalogError
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 Progress = Callable[[str], None]
 MANIFEST = Path("_planscope") / "manifest.json"
@@ -52,7 +47,7 @@ def cached_dataset(name: str, build: Callable[[Path], None], progress: Progress)
         with _locked(home / f".{name}.lock", lambda: progress(f"waiting for another process that is making {name}")):
             if is_whole(target):
                 return target
-            for left in home.glob(f".{name}.*.partial") if fcntl is not None else ():  # nobody else builds while we hold the lock
+            for left in home.glob(f".{name}.*.partial"):  # nobody else builds while we hold the lock
                 shutil.rmtree(left, ignore_errors=True)
             return _build(home, name, build, progress)
     except OSError as error:
@@ -94,8 +89,7 @@ def _build(home: Path, name: str, build: Callable[[Path], None], progress: Progr
         partial.chmod(0o755)
         build(partial)
         _write_manifest(partial, name)
-        if not is_whole(target):  # otherwise another process was faster, and its copy is as good
-            _swap(partial, target)
+        _swap(partial, target)
         return target
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -103,18 +97,13 @@ def _build(home: Path, name: str, build: Callable[[Path], None], progress: Progr
 
 def _swap(partial: Path, target: Path) -> None:
     """Put `partial` in the place of `target`, which may be missing or damaged, with next to no moment in between."""
-    aside = None
     if target.exists():
         aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
         target.rename(aside / "damaged")
-    try:
         partial.rename(target)
-    except OSError:
-        if not is_whole(target):
-            raise
-    finally:
-        if aside is not None:
-            shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(aside, ignore_errors=True)
+    else:
+        partial.rename(target)
 
 
 def _write_manifest(folder: Path, name: str) -> None:
@@ -142,9 +131,8 @@ def _digest(path: Path) -> str:
 @contextlib.contextmanager
 def _locked(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
     """Hold an exclusive lock, which ends with the process at the latest; `waiting` is called if somebody else has it."""
-    if fcntl is None:
-        yield
-        return
+    import fcntl  # not on Windows, where the rest of this file is of use
+
     with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

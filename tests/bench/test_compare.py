@@ -105,3 +105,17 @@ def test_runs_that_cannot_be_compared(tmp_path, monkeypatch):
     second = _run(tmp_path / "b", lambda n: 1.0, "off", queries=1)
     with pytest.raises(PlanscopeError, match="of bench other"):
         compare(first, second)
+    with pytest.raises(PlanscopeError, match='no experiment "other"'):
+        compare(second, second)
+
+
+def test_resamples_are_drawn_in_parts(monkeypatch):
+    values = np.random.default_rng(1).normal(1.0, 0.1, (2, 50)) ** 2
+    whole = shift(*values)
+    monkeypatch.setattr("experiments.bench.compare._AT_ONCE", 700)
+    assert shift(*values) == whole
+
+
+def test_a_first_measure_without_ratios_hides_none(tmp_path):
+    first, second = (_run(tmp_path / name, lambda n: 0.0, "off", queries=2) for name in "ab")
+    assert "ratio" in compare(first, second)[0].tables[0].data.column_names, "of tasks"

@@ -152,6 +152,16 @@ def test_errors_multiply_with_joins() -> None:
     assert robustness.scenario(sub_plans, {one: 2.0, both: 3.0}) == found, "of the rows that were estimated, not of the last ones"
 
 
+def test_empty_relations_and_queries_of_one() -> None:
+    empty = {**TABLES, "d": TABLES["d"].slice(0, 0)}
+    query = Session(empty, Settings.from_pairs(("cost_model=c_out",), JOINS_ALONE)).optimize(STAR)
+    query.give_groups()
+    assert all(row["regret"] == 1.0 for row in robustness.errors(query, 2.0, 3, Random(0)))
+    alone = Session(TABLES).optimize("select v from d")
+    with pytest.raises(Unsupported, match="two relations"):
+        robustness.diagram_rows(alone, 3)
+
+
 def test_diagrams_and_random_orders() -> None:
     session = Session(TABLES, Settings.from_pairs((), JOINS_ALONE))
     query = session.optimize(STAR)

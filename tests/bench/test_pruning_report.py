@@ -43,6 +43,11 @@ def test_more_seeds_are_not_more_queries(measured: Rows) -> None:
     assert by_mode([row | {"tasks": row["tasks"] + 2 * row["seed"]} for row in measured])["both"]["tasks"] == once["tasks"] + 2
 
 
+def test_a_mean_is_of_the_seeds_that_have_a_value() -> None:
+    means = [pruning_report._mean(values) for values in ([None, 5], [5, None], [None, 5, 7], [None, None], ["a", "a"])]
+    assert means == [5, 5, 6, None, "a"]
+
+
 def test_modes_are_compared_over_the_same_queries(measured: Rows) -> None:
     """A query that one mode did not end with is in the row of none, and named; a seed of it likewise."""
     slow = [

@@ -22,7 +22,7 @@ from experiments.bench import (
     space,
 )
 from experiments.bench import exec as execution
-from experiments.bench.command import command_of, report_command
+from experiments.bench.command import _command_line, command_of, report_command
 from experiments.bench.inputs import input_digests
 from experiments.bench.report import failed_section
 from experiments.bench.results import Results, read_rows
@@ -253,6 +253,7 @@ def test_queries_whose_names_do_not_say_their_text_are_inputs(tmp_path, monkeypa
         ("experiments/timing.py", True), ("experiments/enumerators/dp_sub.py", True), ("experiments/bench/child.py", True),
         ("experiments/pipeline/sweep/measure.py", True), ("memo_viz/q_error.py", True), ("experiments/workloads/a/1.sql", True),
         ("experiments/workloads/stats/data/tags.parquet", True), ("experiments/commands/bench.py", False),
+        ("experiments/cli.py", False), ("experiments/data_view/as_text.py", False), ("experiments/engines.py", True),
         ("experiments/pipeline/sweep/run.py", False), ("experiments/workloads/__pycache__/data.cpython-311.pyc", False),
     ],
 )  # fmt: skip
@@ -281,6 +282,11 @@ def test_a_folder_has_one_set_of_settings_and_names_all_commands(tmp_path, capsy
     assert len(read_rows(tmp_path)) == 8
 
 
+def test_a_command_is_kept_without_secrets():
+    with command_of(HERE).make_context(HERE, ["a", "--conf", "spark.hadoop.fs.s3a.secret.key=HUSH"]):
+        assert _command_line() == f"planscope bench {HERE} a --conf 'spark.hadoop.fs.s3a.secret.key=***'"
+
+
 def test_the_command_writes_a_page_with_everything_in_it(tmp_path, monkeypatch, capsys):
     command_of(HERE).main([*("a", "bb"), "--timeout", "0", "-q", "-o", str(tmp_path)], standalone_mode=False)
     out = capsys.readouterr().out
@@ -298,13 +304,25 @@ def test_the_command_writes_a_page_with_everything_in_it(tmp_path, monkeypatch, 
         head = subprocess.run(["git", "-C", clone, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip() or None
     assert about["commit"] in (head, f"{head}-changed")
     assert about["item_columns"] == ["query", "mode"] and about["finished"] is not None
-    for name in ("report.html", "tables/failed.csv", "figures/old.svg", "tables/notes.txt"):
+    for name in ("report.html", "tables/failed.csv", "figures/old.svg", "tables/mine.csv"):
         (tmp_path / name).write_text("of an earlier report")
+    with (tmp_path / "_report.txt").open("a") as listed:
+        listed.write("tables/failed.csv\nfigures/old.svg\n../environment.json\n")
     monkeypatch.setattr("experiments.bench.command.EXPERIMENTS", (HERE,))
     report_command.main([str(tmp_path)], standalone_mode=False)
     assert (tmp_path / "report.html").read_text("utf-8") == page
-    assert {path.name for path in (tmp_path / "tables").iterdir()} == {"costs.csv", "costs.tex", "notes.txt"}
+    assert {path.name for path in (tmp_path / "tables").iterdir()} == {"costs.csv", "costs.tex", "mine.csv"}
     assert not (tmp_path / "figures" / "old.svg").exists()
+    (tmp_path / "environment.json").write_text(json.dumps({**about, "started": "<b>", "code": "<i>"}))
+    report_command.main([str(tmp_path)], standalone_mode=False)
+    assert "toy a bb --timeout 0</code>, &lt;b&gt;, code &lt;i&gt;</p>" in (tmp_path / "report.html").read_text("utf-8")
+    for wrong, said in (({"commands": [1]}, r"commands is \[1\]"), ({"versions": None}, "versions is None")):
+        (tmp_path / "environment.json").write_text(json.dumps({**about, **wrong}))
+        with pytest.raises(OutputError, match=said):
+            report_command.main([str(tmp_path)], standalone_mode=False)
+    (tmp_path / "environment.json").write_text(json.dumps({name: about[name] for name in ("experiment", "code", "commands")}))
+    with pytest.raises(OutputError, match="it has no started"):
+        report_command.main([str(tmp_path)], standalone_mode=False)
 
 
 @pytest.mark.parametrize(

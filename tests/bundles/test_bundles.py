@@ -140,6 +140,18 @@ def test_masked_texts_with_wildcards_stay_apart() -> None:
     assert figures == {"min": "s0", "max": "s2", "mcv": [["s1", 0.5], ["s2", 0.3]], "histogram": None}
 
 
+def test_what_a_query_keeps_is_kept_in_statistics_and_in_order() -> None:
+    values = ["", "1995", "4x", "5", "5 days", "5.0", "5.01", "Kim", "tr", "true", "un"]
+    column = {"min": "", "max": "un", "mcv": [[value, 0.1] for value in values], "histogram": None}
+    catalog = {"tables": [{"columns": [["c", "string", True]], "statistics": {"c": column}}]}
+    sql = "select 1 from t where c > '5' and c < '5.0' and c <> 'true' and c <> '5 days'"
+    made = masked(Bundle(sql, {}, None, catalog))
+    assert "c > '5' and c < '5.0'" in made.sql
+    found = [value for value, _ in made.catalog["tables"][0]["statistics"]["c"]["mcv"]]
+    assert found == sorted(found) and len({*found}) == len(values)
+    assert {*found} & {*values} == {"5", "5 days", "5.0", "true"}
+
+
 def test_plug_ins_and_files(tmp_path: Path) -> None:
     rows = tmp_path / "rows.csv"
     rows.write_text("aliases,cardinality\na+b,12\n")

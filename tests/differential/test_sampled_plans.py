@@ -116,6 +116,13 @@ def test_sampled_plans_of_random_queries(sampler: Sampler, seed_number: int, cou
         ("select n_name from nation where random() < 0.5", True),
         ("select sum(random()) from nation", True),
         ("select count(*) from (select n_regionkey from nation order by 1 limit 7) x", True),
+        ("select r_name, (select n_name from nation where n_regionkey = r_regionkey limit 1) from region", True),
+        ("select string_agg(n_name, ',') from nation", True),
+        ("select any_value(n_name), max(n_name) from nation group by n_regionkey", True),
+        ("select string_agg(n_name, ',') over () from nation", True),
+        ("select first(n_name order by n_regionkey) from nation", True),
+        ("select first(n_name order by n_nationkey), string_agg(distinct n_comment, ',' order by n_comment) from nation", False),
+        ("select arg_min(n_name, n_comment) from nation group by n_nationkey", False),
     ],
 )
 def test_which_queries_leave_a_choice(sql: str, choice: bool, tpch: Catalog) -> None:

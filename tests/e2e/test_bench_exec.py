@@ -61,9 +61,19 @@ def test_no_engine_outlives_an_item_that_is_ended():
     wait_until(lambda: not any_alive(engines), "an engine outlived its item")
 
 
+def test_files_that_duckdb_does_not_read_are_said(planscope, tmp_path, monkeypatch):
+    with pa.ipc.new_file(tmp_path / "t.arrow", pa.schema({"a": pa.int64()})) as writer:
+        writer.write_table(pa.table({"a": [1]}))
+    monkeypatch.setattr("experiments.bench.exec.installed", lambda name: name != "polars")
+    done = planscope("bench", "exec", "select a from t", "-d", str(tmp_path), "--rounds", "1", "-q", "--engines", "duckdb")
+    text = " ".join(done.out.split())
+    assert done.code == 0 and "duckdb: t is stored as arrow, which DuckDB does not read" in text and "polars" not in text
+
+
 def _row(query: str, engine: str, ms: float | None, ratio: float | None, problem: str = "") -> dict:
     figures = {"rows": 1, "ms": ms, "cpu_ms": ms, "plan_ms": 1.0, "mb": None, "ratio": ratio, "cpu_ratio": ratio}
-    return {"status": "ok", "query": query, "engine": engine, **figures, "problem": problem, "data": "data", "threads": 1}
+    return {"status": "ok", "query": query, "engine": engine, **figures, "problem": problem, "data": "data", "threads": 1,
+            "engines": ["planscope", "duckdb", "polars"]}  # fmt: skip
 
 
 def test_what_an_engine_cannot_run_is_left_out_of_the_means():
@@ -78,6 +88,7 @@ def test_what_an_engine_cannot_run_is_left_out_of_the_means():
     [section] = execution.report(pa.Table.from_pylist(rows))
     line = section.tables[0].data.to_pylist()[1]
     assert line["query"] == "b" and line["duckdb"] is line["ratio to duckdb"] is None and "b, duckdb: refused" in section.text
+    assert "polars is not installed" in section.text
 
 
 def test_queries_about_a_dataset_are_all_of_its_workload():
@@ -85,11 +96,13 @@ def test_queries_about_a_dataset_are_all_of_its_workload():
 
 
 def test_rows_are_compared_whatever_the_types_of_numbers():
-    ours = pa.table({"a": pa.array([1, 2], pa.int32()), "b": ["x", None]})
+    ours = pa.table({"a": pa.array([1, 2], pa.int32()), "b": ["x", None], "c": pa.array([1, 2], pa.time64("us"))})
+    ours = ours.append_column("d", pa.array([(0, 1, 0), None], pa.month_day_nano_interval()))
     theirs = pa.table({"x": pa.array([2.0, 1.0]), "y": pa.array([None, "x"], pa.large_string())})
+    theirs = pa.Table.from_arrays([*theirs.columns, *(column.take([1, 0]) for column in ours.columns[2:])], ["x", "y", "z", "w"])
     assert execution.different(ours, theirs) == ""
     assert execution.different(ours, theirs.slice(1)) == "1 row, not 2"
-    assert execution.different(ours, theirs.select([0])) == "1 column, not 2"
+    assert execution.different(ours, theirs.select([0])) == "1 column, not 4"
 
 
 @pytest.mark.parametrize("duckdb", [True, False])

@@ -56,6 +56,13 @@ def test_an_order_that_makes_a_cross_product_is_not_in_our_space(planscope, shop
     assert done.code == 3 and "DuckDB 9 joins ((a c) b), which is not in our space: no condition links a and c" in done.err
 
 
+def test_an_order_that_costs_something_beside_one_that_costs_nothing(planscope, shop, monkeypatch) -> None:
+    monkeypatch.setattr("experiments.order_of.duckdb_order", lambda *_: SystemOrder("DuckDB 9", "((p s) n)"))
+    sql = "select count(*) as n from people p, sales s, nothing n where p.id = s.person and n.person = s.person"
+    done = planscope("explain", sql, "-d", str(shop), "--order-of", "duckdb", "--set", "cost_model=c_out")
+    assert done.code == 0 and "dearer than our own order with 0" in " ".join(done.out.split())
+
+
 def test_without_duckdb_the_message_says_so(tpch: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiments.order_of.duckdb_module", lambda: None)
     with pytest.raises(Unsupported, match="DuckDB is not installed"):

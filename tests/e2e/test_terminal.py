@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +60,21 @@ def test_nothing_that_a_terminal_obeys(planscope, shop, code, arguments) -> None
     assert harmless(done.out) and harmless(done.err)
 
 
+def test_nothing_that_a_terminal_obeys_of_a_bundle(planscope, shop, tmp_path) -> None:
+    wrong, case, test = (str(tmp_path / name) for name in ("wrong.zip", "case.zip", "test.py"))
+    Path(test).write_text(
+        "import json, sys, zipfile\n"
+        r"sys.exit('\x9bz' not in json.loads(zipfile.ZipFile(sys.argv[1]).read('bundle.json'))['sql'])"
+    )
+    for arguments in (
+        ("bundle", f'select "{UNSAFE}" from people', "-d", str(shop), "--mask", "-o", wrong),
+        ("bundle", f'select id as "{UNSAFE}" from people', "-d", str(shop), "-o", case),
+        ("shrink", case, "--while", f"{shlex.quote(sys.executable)} {test}"),
+    ):
+        done = planscope(*arguments)
+        assert done.code == 0 and harmless(done.out) and harmless(done.err)
+
+
 def test_a_name_of_a_megabyte_gives_a_short_message(planscope, shop) -> None:
     for sql in (f'select "{"x" * 1_000_000}" from people', "x" * 1_000_000 + ".sql", f"tpch/{'x' * 1_000_000}"):
         done = planscope("explain", sql, "-d", str(shop))
@@ -73,6 +90,10 @@ def test_rows_that_cannot_be_as_narrow_become_records(monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     lines = table_text(head, [row, row]).splitlines()
     assert len(lines) == 21 and lines[:2] == ["query  q05", "ms_0   000.25"]
+
+
+def test_a_last_cell_of_blanks_has_a_line() -> None:
+    assert table_text(("rank", "operators"), [("1", " " * 200)]).splitlines()[2].split() == ["1"]
 
 
 def test_nothing_is_wider_than_forty_columns(planscope, monkeypatch) -> None:

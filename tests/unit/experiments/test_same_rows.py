@@ -8,6 +8,7 @@ import pytest
 from experiments.same_rows import difference
 
 NAN = float("nan")
+LIST, INTERVAL = pa.list_(pa.float64()), pa.month_day_nano_interval()
 
 
 def table(*columns: tuple[pa.DataType, list[object]]) -> pa.Table:
@@ -29,6 +30,11 @@ def test_bags() -> None:
     assert difference(a, swapped) == "other rows: 2 of 4 differ"
     more_often = table((pa.int64(), [1, 1, 2, None]), (pa.string(), ["a", "a", "b", "c"]))
     assert difference(a, more_often) == "other rows: 1 of 4 differ"
+
+
+def test_many_other_rows_are_not_counted_to_the_end() -> None:
+    left, right = (doubles(*(number + more for number in range(2000))) for more in (0.0, 0.5))
+    assert difference(left, right) == "other rows: 1,000 or more of 2,000 differ"
 
 
 def test_order_of_keys() -> None:
@@ -54,6 +60,10 @@ def test_order_of_keys() -> None:
         (doubles(0.0), doubles(-0.0), True),
         (doubles(), doubles(), True),
         (table((pa.bool_(), [True, None])), table((pa.bool_(), [None, True])), True),
+        (table((LIST, [[1.0, NAN], None])), table((LIST, [None, [1.0 + 1e-12, NAN]])), True),
+        (table((LIST, [[1.0], [2.0]])), table((LIST, [[1.0], [2.0, None]])), False),
+        (table((pa.struct([("a", LIST)]), [{"a": [NAN]}])), table((pa.struct([("a", LIST)]), [{"a": [NAN]}])), True),
+        (table((INTERVAL, [(0, 1, 0), None])), table((INTERVAL, [None, (0, 1, 0)])), True),
         (table((pa.bool_(), [True])), table((pa.bool_(), [False])), False),
         (table((pa.int32(), [1])), table((pa.int64(), [1])), False),
         (table((pa.decimal128(9, 2), [Decimal("1.10")])), table((pa.decimal128(9, 2), [Decimal("1.11")])), False),

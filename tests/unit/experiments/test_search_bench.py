@@ -17,6 +17,8 @@ from optimizer.memo.mexpr import LogicalExpr, PhysicalExpr
     [
         ("select AT.x from t as AT where at.y = 1;\n", 'select "at".x from t as "at" where "at".y = 1'),
         ("select 'at', 'it''s at' from cat, at", "select 'at', 'it''s at' from cat, \"at\""),
+        ("-- don't\nselect * from t where s = 'at' /* at ' */", "-- don't\nselect * from t where s = 'at' /* at ' */"),
+        ("select e'it\\'s at' from at", "select e'it\\'s at' from \"at\""),
         ('select "at".x, "look at ""it""" from at_home as "at"', 'select "at".x, "look at ""it""" from at_home as "at"'),
     ],
 )
@@ -50,8 +52,8 @@ def test_insertions_count_what_the_memo_counts():
     ready = prepare("chain/5", SEARCHES["rules"])
     engine, _ = ready.search()
     adding, finding, both = insertions("chain/5")
-    assert adding.note.endswith(f", {engine.memo.logical_count:,} expressions")
-    calls = [int(figure.note.split()[0].replace(",", "")) for figure in (adding, finding, both)]
+    assert adding["note"].endswith(f", {engine.memo.logical_count:,} expressions")
+    calls = [int(figure["note"].split()[0].replace(",", "")) for figure in (adding, finding, both)]
     assert calls[0] + calls[1] == calls[2] > engine.memo.logical_count / 2
 
 

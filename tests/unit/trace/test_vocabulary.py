@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from experiments.trace_reference import PAGE, page
 from memo_viz.words import Names, figure, sentence
 from optimizer.trace.state import BestState, GoalState, GroupState, MemoState
 from optimizer.trace.vocabulary import Kind, complaint, vocabulary
@@ -192,7 +191,3 @@ def test_figures_tell_bounds_apart() -> None:
 def test_what_is_no_event_is_said_so(event: dict[str, object], problem: str | None) -> None:
     found = complaint(event)
     assert found is None if problem is None else found is not None and found.startswith(problem)
-
-
-def test_the_page_is_up_to_date() -> None:
-    assert PAGE.read_text("utf-8") == page(), "run: python -m experiments.trace_reference"

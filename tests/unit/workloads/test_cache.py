@@ -117,17 +117,6 @@ def test_three_processes_make_it_once(home: Path, tmp_path: Path) -> None:
     assert len((home / "builds.log").read_text().splitlines()) == 1
 
 
-def test_without_file_locks_the_slower_one_discards_its_copy(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.workloads.cache.fcntl", None)
-
-    def overtaken(folder: Path) -> None:
-        build(folder)
-        cached_dataset("data", build, nothing)
-
-    assert cached_dataset("data", overtaken, nothing) == home / "data"
-    assert [p.name for p in home.iterdir()] == ["data"], "nor does anything else remain"
-
-
 def test_a_cache_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("PLANSCOPE_HOME", str(tmp_path / "file" / "cache"))

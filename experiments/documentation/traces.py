@@ -1,16 +1,14 @@
-"""docs/traces.md, written from the vocabulary of events: `python -m experiments.trace_reference`."""
+"""The reference of traces, written from the vocabulary of events."""
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from experiments.documentation.markdown import table
 from optimizer.trace.recorder import FORMAT, VERSION
 from optimizer.trace.vocabulary import Field, Kind, vocabulary
 
-PAGE = Path(__file__).parent.parent / "docs" / "traces.md"
 _HEAD = f"""# Traces
 
-Written by `python -m experiments.trace_reference` from `optimizer/trace/vocabulary.json`; do not edit.
+Written by `python -m experiments.documentation` from `optimizer/trace/vocabulary.json`; do not edit.
 
 A trace tells all that a search did. `planscope trace SQL -o trace.jsonl` writes one, `planscope step trace.jsonl` walks through
 it, and the memo, the goals and the stack of tasks can be rebuilt at every event from the trace alone:
@@ -91,7 +89,3 @@ def _names(names: list[str]) -> str:
 
 def _said(text: str) -> str:
     return text.strip() or "nothing"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")

@@ -1,16 +1,13 @@
-"""docs/functions.md, written from the table of functions: `python -m experiments.function_reference`."""
-
-from pathlib import Path
+"""The reference of functions, written from their tables."""
 
 from experiments.documentation.markdown import table
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, WINDOW_FUNCTIONS
 from optimizer.algebra.functions import PARAMETERS, AggregateFunction, Function
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS
 
-PAGE = Path(__file__).parent.parent / "docs" / "functions.md"
 _HEAD = """# Functions
 
-Written by `python -m experiments.function_reference` from the tables of functions in `optimizer/algebra`; do not edit.
+Written by `python -m experiments.documentation` from the tables of functions in `optimizer/algebra`; do not edit.
 
 Semantics are DuckDB's, with these exceptions: `x ~* r` and `x !~* r`, which DuckDB has from 2.0 on, ask for the
 whole text with case ignored, as `~` and `!~` do; `reverse` reverses code points, also where several make a character;
@@ -77,7 +74,3 @@ def _names(name: str, spelled: tuple[str, ...]) -> tuple[str, str]:
 
 def _takes(parameters: tuple[str, ...] | None) -> str:
     return "" if parameters is None else ", ".join(parameters) or "nothing"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")
