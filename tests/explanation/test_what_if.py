@@ -115,14 +115,23 @@ def test_the_command(shop: str, capsys: pytest.CaptureFixture[str], tmp_path: py
 
 
 def test_names_with_blanks_are_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for name in ("order items", "big {x}, too"):
+    for name in ("order items", "v1.0={x}, too"):
         (tmp_path / f"{name}.csv").write_text("k\n1\n2\n")
     sql = """select * from "order items" a join "order items" on a.k = "order items".k
-             join "big {x}, too" on "big {x}, too".k = a.k"""
+             join "v1.0={x}, too" on "v1.0={x}, too".k = a.k"""
     assert main(["memo", sql, "-q", "-d", str(tmp_path)]) == 0
     assert "\norder items  G" in capsys.readouterr().out
-    for names in ("{order items}", "{ A , Order items}", "order items,a", '"order items"', '{"big {x}, too"}'):
+    for names in ("{order items}", "{ A , Order items}", "order items,a", '"order items"', '{a,"v1.0={x}, too"}'):
         assert main(["what-if", sql, "-d", str(tmp_path), "--rows", f"{names}=50"]) == 0, names
+        for span in ("", "=1..9"):
+            assert main(["what-if", sql, "-d", str(tmp_path), "--sweep", f"{names}{span}", "--points", "2"]) == 0, names
+
+
+def test_one_alias_in_two_query_blocks_is_no_join() -> None:
+    """The scans have the rows, not what joins them."""
+    session = Session({"t": {"a": list(range(50)), "b": [i % 10 for i in range(50)]}})
+    found = session.what_if("select o.a from t o join (select o.a as k, b from t o) s on o.b = s.b").under(rows_of({"o": 100}))
+    assert [node.rows for node in found.plan.walk() if not node.inputs] == [100.0, 100.0] and found.plan.rows > 100.0
 
 
 def test_no_two_plans_have_one_colour() -> None:
