@@ -137,7 +137,7 @@ def _curve(diagram: dict[str, Any], across: _Scale) -> list[str]:
     points = " ".join(f"{across(x):.2f},{up(cost):.2f}" for x, cost in zip(rows, costs, strict=True))
     body.append(f'<polyline points="{points}" fill="none" stroke="black" stroke-width="2"/>')
     body += [_text(LEFT - 8, y + 4, label, "end") for label, y in up.ticks()]
-    body.append(_text(-(TOP + SIDE / 2), 20, "cost of the cheapest plan", "middle", ' transform="rotate(-90)"'))
+    body.append(_text(-(TOP + SIDE / 2), 20, "cost of the plan that wins", "middle", ' transform="rotate(-90)"'))
     for estimate in _estimates([axis]):
         nearest = min(range(len(rows)), key=lambda i: abs(math.log(rows[i] / estimate)))
         body.append(_cross(across(estimate), up(costs[nearest])))

@@ -11,6 +11,8 @@ from executor.session import Session
 from experiments.cli import main
 from memo_viz.plan_diagram import _Scale, colour, plan_diagram_svg
 from optimizer.errors import SettingsError
+from optimizer.explanation.answer import Answer
+from optimizer.explanation.row_change import RowChange
 from tests.explanation.test_recost import QUERIES, SHOP, rows_of
 
 
@@ -38,6 +40,19 @@ def test_a_plan_that_a_gap_allowed_is_not_the_winner(sql: str) -> None:
     found = Session(SHOP, {"gap": 0.5}).what_if(sql).under(factors={"sort": 1.0})
     assert found.plan.cost == pytest.approx(Session(SHOP).optimize(sql).cost)
     assert found.winner_changes is (found.before > found.plan.cost * 1.001)
+
+
+def test_what_was_not_searched_is_not_said_to_be_dearer() -> None:
+    sql = "select count(*) from a left join b on a.k = b.k join c on a.x = c.j join d on a.x = d.y left join c e on b.j = e.j"
+    for proven, settings in ((True, {}), (False, {"exact_mixed_sets": 1, "exact_mixed_below": 2}), (False, {"budget_tasks": 20})):
+        what_if = Session(SHOP, settings).what_if(sql)
+        diagram, found = what_if.diagram([({"a"}, None, None)], points=2), what_if.under(rows_of({"a": 30}))
+        for answer in (diagram, found):
+            assert answer.proven is proven is answer.json["proven"]
+            assert ("of the plans that were searched" in answer.show()) is not proven
+        changed = RowChange(frozenset("a"), 1.0, 2.0, 3.0, found.proven)
+        answer = Answer("a plan", "exists", None, 3.0, 2.0, change=changed)
+        assert ("and no plan less" if proven else "and no plan that was searched less") in answer.text
 
 
 def test_a_diagram_has_the_winner_of_each_point() -> None:
