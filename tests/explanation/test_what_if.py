@@ -81,7 +81,7 @@ def test_a_diagram_has_the_winner_of_each_point() -> None:
     [
         (2, 150_000, "10 100 1,000 10,000 100,000"), (30, 300, "50 100 200"),
         (10_893, 15_117, "11,000 12,000 13,000 14,000 15,000"), (1e6, 1e9, "10⁶ 10⁷ 10⁸ 10⁹"), (1e12, 3e12, "10¹² 2·10¹² 3·10¹²"),
-        (5, 5, "5"),
+        (5, 5, "5"), (0, 0, "0 0.4 0.6 0.8 1"), (0, 700, "0 200 400 600"),
     ],
 )  # fmt: skip
 def test_axes_have_round_numbers_written_in_one_way(low: float, high: float, labels: str) -> None:
@@ -115,6 +115,7 @@ def test_the_command(shop: str, capsys: pytest.CaptureFixture[str], tmp_path: py
         for ending, head in (("png", b"\x89PNG"), ("pdf", b"%PDF")):
             assert run(*axes, "--points", "5", "-o", f"{tmp_path}/d.{ending}") == (0, "", "")
             assert Path(f"{tmp_path}/d.{ending}").read_bytes().startswith(head)
+    assert main(["what-if", "select * from a", "-d", shop, "--set", "cost_model=c_out", "--sweep", "a", "-o", picture]) == 0
     for arguments, part in (
         ((), "say what is to be another"),
         (("--rows", "{a}=many"), "is no number"),
