@@ -153,7 +153,7 @@ class Stepper:
             here = self.replay.position
             known = self._called(found[1], self.replay.final() if self.search is None else self.replay.state)
             self.replay.seek(here)
-            if not known and (self.search is None or not members(found[1].lower()) <= self.search.relations):
+            if not known and (self.search is None or not set(members(found[1].lower())) <= self.search.relations):
                 _known(found[1], "group", "G", ())
         return self._stop_at(text)
 
