@@ -1,8 +1,8 @@
 """A memo as an AND/OR graph (networkx): groups choose among members, members need all their input groups.
 
 Nodes and their attribute `kind`
-    "G7"   group       name, whole, id, rows, lower, columns, explored, relations, chosen, root,
-                       goals (list of (traits, status, cost or None))
+    "G7"   group       name, whole, id, rows, lower, columns, explored, relations, chosen,
+                       root, goals (list of (traits, status, cost or None))
     "m12"  mexpr       name, op, detail, logical, inputs (group ids), over (their names), rule, source, own, total,
                        best_for, chosen
     "e5"   enforcer    as a mexpr; what goal 5 puts on top of a weaker goal of the same group (a sort)
@@ -11,9 +11,9 @@ Edges
     group -> member    kind "member"
     member -> group    kind "input", `positions` of that input, `chosen` when the chosen plan goes this way
 
-A group's `name` says what it computes, `whole` is that name with all relations of a set, `relations` are their names (its own name
-alone where it is no inner join). A set of relations that the search knows as a goal, not as a group, has an `id` below zero. The join chosen for it is
-the member "m-9", named "split". `detail` has columns without their ids where a name is enough.
+A group's `name` says what it computes, `whole` is that name with all relations of a set, `relations` are the names of those (its
+own name alone where it is no inner join). A set of relations that the search knows as a goal, not as a group, has an `id` below
+zero. The join chosen for it is the member "m-9", named "split". `detail` has columns without their ids where a name is enough.
 
 `own` is the local cost (None: never costed), `total` the cost with inputs (None unless the member is the best of some
 goal), `best_for` the traits of the goals it is best for. `chosen` marks what belongs to the winning plan.

@@ -90,9 +90,9 @@ def _lines(tree: FlatTree, other: FlatTree, sign: str) -> list[Line]:
 
 
 def _subtrees(tree: FlatTree, ids: dict[tuple[object, ...], int]) -> list[tuple[int, int]]:
-    """For each operator the number that `ids` has for the tree at it, equal trees having the same, and how many operators it has."""
+    """For each operator the number that `ids` has for the tree at it, the same for equal trees, and how many operators it has."""
     found = [(0, 0)] * len(tree)
-    above: list[tuple[int, int]] = []  # depth and place of trees that still need the operator above them, leftmost last
+    above: list[tuple[int, int]] = []  # depth and place of trees whose parent comes, the leftmost last
     for at in range(len(tree) - 1, -1, -1):
         depth, inputs, size = depth_of(tree[at]), [], 1
         while above and above[-1][0] > depth:

@@ -96,8 +96,8 @@ def axis(memo: Recosting, names: Set[str], low: float | None, high: float | None
     estimate = memo.rows(aliases)
     product = prod(max(1.0, memo.relations.get(name, 1.0)) for name in aliases)
     middle = max(1.0, estimate or 1.0)
-    low = low if low is not None else max(1.0, middle / 1000.0)
-    high = high if high is not None else min(max(product, 10.0 * low), 1000.0 * middle)
+    low = low if low is not None else min(max(1.0, middle / 1000.0), (high or INFINITY) / 10.0)
+    high = high if high is not None else max(min(product, 1000.0 * middle), 10.0 * low)
     if not 0.0 < low < high < INFINITY:
         raise SettingsError(f"{low:g}..{high:g} is no range of rows: two numbers above 0, the lesser one first")
     values = tuple(low * (high / low) ** (i / (points - 1)) for i in range(points))

@@ -22,8 +22,8 @@ EQUAL = 1e-9  # relative
 
 
 class RowChange(NamedTuple):
-    """If the relations `aliases` had `after` rows rather than `before`, the plan would cost `cost`, and no plan less; not `proven`: none of
-    those that were searched."""
+    """If the relations `aliases` had `after` rows rather than `before`, the plan would cost `cost`, and no plan less; not
+    `proven`: none of those that were searched."""
 
     aliases: frozenset[str]
     before: float

@@ -67,6 +67,9 @@ def test_a_diagram_has_the_winner_of_each_point() -> None:
     assert [s.left for s in one.switches] == met[:-1] and met[-1] == one.cells[0][-1]
     assert all(a.rows < b.rows for a, b in pairwise(one.switches))
     assert f"P{met[0] + 1} → P{met[1] + 1}" in one.show()
+    for low, high in ((1e9, None), (None, 0.1)):  # far from the estimate
+        (axis,) = what_if.diagram([(frozenset("a"), low, high)], points=2).axes
+        assert axis.values[1] == pytest.approx(10 * axis.values[0])
     two = what_if.diagram([(frozenset("a"), 1.0, 1e6), (frozenset("bc"), None, None)], points=3)
     assert len(two.cells) == len(two.cells[0]) == 3 and not two.switches
     for picture in (one, two):

@@ -340,6 +340,7 @@ def test_the_command(shop: str, capsys: pytest.CaptureFixture[str], tmp_path: Pa
         (("--rule", "or_facto"), 'did you mean "or_factor"?'),
         (("--operator", "inner_on_key"), 'no rule makes an operator "inner_on_key"'),
         (("--operator", "hush_join"), 'did you mean "hash_join"?'),
+        (("--mexpr", "9" * 5_000), "is no multi-expression"),
         (("--mexpr", "4711"), "there is no expression 4711"),
         (("--join-order", "(a"), "is never closed"),
         (("--join-order", "(a zebra)"), 'joins no relation "zebra"'),

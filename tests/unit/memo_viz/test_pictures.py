@@ -285,7 +285,7 @@ def test_changed_lines() -> None:
     chain = [[depth, "filter", str(depth)] for depth in range(3_000)]
     start = perf_counter()
     gone, new = changed_lines(chain, [*chain[:-1], [2_999, "scan", "a"]])
-    assert perf_counter() - start < 3.0 and [line.sign for line in (*gone, *new)] == [*[""] * 2_999, "−"] + [*[""] * 2_999, "+"]
+    assert perf_counter() - start < 3.0 and [line.sign for line in (*gone, *new)] == [*([""] * 2_999), "−", *([""] * 2_999), "+"]
 
 
 def test_rules_count_firings(q17: Events) -> None:
