@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from executor.pictures import PlanDiagram
-from memo_viz.explain import finite, plan_json, plan_table
+from memo_viz.explain import plan_json, plan_table
+from memo_viz.export import finite_json
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.printing import number
@@ -71,9 +72,9 @@ class Changed:
     def json(self) -> dict[str, Any]:
         return {
             "winner_changes": self.winner_changes,
-            "cost": finite(self.plan.cost),
-            "cost_of_plan_before": finite(self.before),
-            "cost_before": finite(self.query.cost),
+            "cost": finite_json(self.plan.cost),
+            "cost_of_plan_before": finite_json(self.before),
+            "cost_before": finite_json(self.query.cost),
             "proven": self.proven,
             "plan": plan_json(self.plan, self.query.columns),
         }

@@ -36,7 +36,7 @@ from executor.session import Session
 from experiments.bench.experiment import Figure, Item, Options, Row, Section, Table
 from experiments.bench.store import table_of
 from experiments.bench.summary import geometric_mean, grouped, shares
-from experiments.plan_space import plan_key, visible_keys
+from experiments.plan_space import visible_keys
 from experiments.random_orders import random_left_deep, random_order
 from experiments.same_rows import difference
 from experiments.sub_plans import JOINS_ALONE, SubPlans
@@ -45,7 +45,7 @@ from experiments.workloads.data import open_data
 from experiments.workloads.queries import check_queries, resolve_sql
 from optimizer.errors import InternalError
 from optimizer.explanation.changed import Rows
-from optimizer.explanation.diagram import axis, plan_line
+from optimizer.explanation.diagram import axis, plan_key, plan_line
 from optimizer.explanation.recost import Recosting
 from optimizer.joins.join_order import JoinOrder, show_join_order
 from optimizer.pipeline import OptimizedQuery

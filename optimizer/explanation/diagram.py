@@ -116,7 +116,7 @@ def diagram(memo: Recosting, axes: Sequence[Axis], factors: Mapping[str, float] 
         rows = {a.aliases: value for a, value in zip(axes, values, strict=True)}
         found = memo.under(rows, factors)
         proven = proven and found.proven
-        key = tuple(f"{node.op.name} {node.op.describe(str)}" for node in found.plan.walk())
+        key = plan_key(found.plan)
         if key not in numbers or numbers[key] != last:
             assert found.search.root is not None
             give_groups(found.search, found.search.root, found.plan)
@@ -147,6 +147,11 @@ def diagram(memo: Recosting, axes: Sequence[Axis], factors: Mapping[str, float] 
     cells = tuple(tuple(number for number, _ in row) for row in found)
     costs = tuple(tuple(cost for _, cost in row) for row in found)
     return Diagram(tuple(axes), tuple(map(plan_line, plans)), cells, costs, tuple(switches), proven)
+
+
+def plan_key(plan: PlanNode) -> tuple[str, ...]:
+    """Equal for plans of the same operators in the same places."""
+    return tuple(f"{len(node.inputs)} {node.op.name} {node.op.describe(str)}" for node in plan.walk())
 
 
 def plan_line(plan: PlanNode) -> str:

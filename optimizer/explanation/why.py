@@ -34,7 +34,7 @@ from optimizer.memo.mexpr import LogicalExpr
 from optimizer.pipeline import OptimizedQuery
 from optimizer.plan_space.expansion import expand_all
 from optimizer.plan_space.of_search import full_space
-from optimizer.plan_space.settle import cost_of, settle
+from optimizer.plan_space.settle import cost_of
 from optimizer.search.set_goals import PARTITION
 from optimizer.trace.recorder import Trace
 
@@ -244,8 +244,7 @@ class Why:
     def _cheapest_with(self, name: str) -> Asked | None:
         """The cheapest plan of the space that has an operator of that name somewhere."""
         space = full_space(self._search)
-        choices, label = space.choices, self._query.columns.label
-        settled = settle(choices, space.root)
+        settled, label = space.settled, self._query.columns.label
         least: dict[int, tuple[float, int, int]] = {}  # by choice: cost, way, and which input has it (-1: the way itself)
         for n in settled.order:
             options = [(INFINITY, -1, -1)]

@@ -262,9 +262,10 @@ def check_plans(session: Session, sql: str, random: Random, size: int) -> int:
     not. The event that a reason names is there."""
     query = session.optimize(sql)
     label, space = query.columns.label, full_space(query.engine)
-    every = {repr(asked_plan(plan, label)): plan.cost for plan in space.enumerate()} if space.count <= 3000 else None
+    small = space.count <= 3000
+    every = {repr(asked_plan(space.unrank(rank), label)) for rank in range(space.count)} if small else None
     found = 0
-    for plan in space.sample(size, random):
+    for plan in map(space.unrank, space.sample_ranks(size, random)):
         asked = asked_plan(plan, label)
         question = session.why(sql, False)
         answer = question.plan(asked)
