@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from executor.formats import show_table
 from executor.pictures import Memo, Plan, SearchTrace
-from memo_viz.explain import Actuals, finite, plan_json, plan_table, rules_text, search_text
+from memo_viz.explain import Actuals, plan_json, plan_table, rules_text, search_text
+from memo_viz.export import finite_json
 from optimizer.errors import ExecutionError, SettingsError
 from optimizer.pipeline import OptimizedQuery
 from optimizer.trace.recorder import Trace
@@ -75,8 +76,8 @@ class Explanation:
             "sql": query.sql,
             "engine": self._planner.engine.name,
             "settings": query.settings.as_dict(),
-            "cost": finite(query.cost),
-            "rows": finite(query.rows),
+            "cost": finite_json(query.cost),
+            "rows": finite_json(query.rows),
             **({"warnings": list(query.warnings)} if query.warnings else {}),
             "search": {**query.search.as_dict(), "ms": {name: round(ms, 3) for name, ms in query.ms.items()}},
             "plan": plan_json(self.plan.root, query.columns, self.actual),

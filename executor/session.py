@@ -165,6 +165,7 @@ class Session:
         for name, value in asked.items():
             raise SettingsError(f"why takes sql and changes, not {name}: write session.why(sql).{name}({value!r:.60})")
         from optimizer.decorrelate.quick import QUICK
+        from optimizer.decorrelate.rules.apply_to_join import ApplyToJoin
         from optimizer.explanation.why import Why
         from optimizer.prepass.instructions import rules_of
 
@@ -175,8 +176,11 @@ class Session:
             return Session(self.catalog, self.settings.replace(region=region, join_order=order), self.program).optimize(sql)
 
         session = Session(self.catalog, self.settings.replace(region=region), self.program)
-        quick = {rule.name for rule in rules_of(QUICK)}
-        rewrites = {rule.name: self.settings.prepass or rule.name in quick for rule in session.optimizer.rewrites}
+        off, method = "" if self.settings.prepass else "the pre-pass, which is off (prepass)", self.settings.decorrelate
+        rewrites = {rule.name: off for rule in session.optimizer.rewrites}
+        for rule in rules_of(QUICK):
+            runs = method == "quick" or (method == "none" and isinstance(rule, ApplyToJoin))
+            rewrites[rule.name] = "" if runs else f"decorrelate=quick, and decorrelate is {method}"
         return Why(lambda trace: session.optimize(sql, trace), again, changes, rewrites)
 
     def batches(self, sql: str, values: Values = ()) -> pa.RecordBatchReader:

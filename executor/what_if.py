@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from executor.pictures import PlanDiagram
-from memo_viz.explain import finite, plan_json, plan_table
+from memo_viz.explain import plan_json, plan_table
+from memo_viz.export import finite_json
 from optimizer.algebra.columns import column_set
 from optimizer.algebra.plan import PlanNode, prune_columns
 from optimizer.algebra.printing import number
 from optimizer.errors import SettingsError
-from optimizer.explanation.diagram import axis, diagram
+from optimizer.explanation.diagram import SEARCHED, axis, diagram
 from optimizer.explanation.recost import Recosting
 from optimizer.pipeline import OptimizedQuery
 
@@ -30,7 +31,7 @@ class WhatIf:
     def under(self, rows: Mapping[frozenset[str], float] | None = None, factors: Mapping[str, float] | None = None) -> Changed:
         """The cheapest plan if relation sets (aliases in lower case) have these rows and operators cost so many times as much."""
         found = self._memo.under(rows, factors)
-        return Changed(self.query, found.plan, self._memo.cost_of(self.query.plan, rows, factors))
+        return Changed(self.query, found.plan, self._memo.cost_of(self.query.plan, rows, factors), found.proven)
 
     def diagram(
         self, axes: Sequence[tuple[Set[str], float | None, float | None]], factors: Mapping[str, float] | None = None,
@@ -48,10 +49,11 @@ class WhatIf:
 
 
 class Changed:
-    """A plan under changed figures: `plan`, and `before`: what the plan chosen without the change costs now."""
+    """A plan under changed figures: `plan`, and `before`: what the plan chosen without the change costs now. `proven`: all plans
+    were searched."""
 
-    def __init__(self, query: OptimizedQuery, plan: PlanNode, before: float) -> None:
-        self.query, self.plan, self.before = query, plan, before
+    def __init__(self, query: OptimizedQuery, plan: PlanNode, before: float, proven: bool) -> None:
+        self.query, self.plan, self.before, self.proven = query, plan, before, proven
         prune_columns(plan, column_set(output.id for output in query.outputs))
 
     @property
@@ -63,15 +65,17 @@ class Changed:
         before, now = number(self.before), number(self.plan.cost)
         change = f"the winner changes: the plan chosen before would cost {before}, this one costs {now}"
         stays = f"the winner stays: it costs {now} now, and cost {number(self.query.cost)} before"
-        return plan_table(self.plan, self.query.columns, None, width) + f"\n\n{change if self.winner_changes else stays}"
+        told = f"{change if self.winner_changes else stays}{'' if self.proven else SEARCHED}"
+        return plan_table(self.plan, self.query.columns, None, width) + f"\n\n{told}"
 
     @property
     def json(self) -> dict[str, Any]:
         return {
             "winner_changes": self.winner_changes,
-            "cost": finite(self.plan.cost),
-            "cost_of_plan_before": finite(self.before),
-            "cost_before": finite(self.query.cost),
+            "cost": finite_json(self.plan.cost),
+            "cost_of_plan_before": finite_json(self.before),
+            "cost_before": finite_json(self.query.cost),
+            "proven": self.proven,
             "plan": plan_json(self.plan, self.query.columns),
         }
 

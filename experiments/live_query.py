@@ -43,7 +43,7 @@ class LiveQuery:
     def relations(self) -> Set[str]:
         """The relations of the query, in lower case."""
         columns = bind(self._sql, self._catalog, {}).columns
-        return {column.origin.partition(".")[0].lower() for column in columns if column.origin}
+        return {column.alias.lower() for column in columns if column.origin}
 
     @property
     def unasked(self) -> list[str]:

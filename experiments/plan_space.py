@@ -149,7 +149,7 @@ def tells_peers_apart(call: WindowCall) -> bool:
     return call.function not in ("rank", "dense_rank", "percent_rank", "cume_dist")
 
 
-def plan_line(plan: PlanNode) -> str:
+def operator_line(plan: PlanNode) -> str:
     """The operators of a plan on one line, a scan by its alias: `sort(hash_join(o, l))`. Iterative."""
     made: dict[int, str] = {}
     for node in reversed(list(plan.walk())):
@@ -173,11 +173,6 @@ def what_differs(plan: PlanNode, alike: Sequence[PlanNode], columns: Columns) ->
             if len(set(texts)) > 1:
                 found[f"{nodes[0].op.name}: {shorten(texts[0], 80)}"] = None
     return ", ".join(found)
-
-
-def plan_key(plan: PlanNode) -> tuple[str, ...]:
-    """Equal for plans of the same operators in the same places."""
-    return tuple(f"{len(node.inputs)} {node.op.name} {node.op.describe(str)}" for node in plan.walk())
 
 
 def costs_at(space: PlanSpace, positions: Sequence[int]) -> list[tuple[int, float]]:

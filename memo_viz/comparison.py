@@ -11,7 +11,6 @@ from difflib import SequenceMatcher
 from math import isclose
 from typing import Any
 
-from memo_viz.explain import finite
 from memo_viz.export import finite_json
 from memo_viz.matching import expression_key, match_groups, payload
 from memo_viz.names import ColumnNames, canonical_group, column_names, group_names
@@ -144,7 +143,7 @@ def shown_counts(comparison: Comparison) -> tuple[list[tuple[str, str, int, int]
 
 def _cost(state: MemoState) -> float | None:
     best = None if state.root is None else state.goals[state.root].best
-    return None if best is None else finite(best.cost)
+    return None if best is None else finite_json(best.cost)
 
 
 def _plan_lines(a: Sequence[Box], b: Sequence[Box]) -> list[tuple[str, str]]:
@@ -186,7 +185,7 @@ def _winners(a: MemoState, b: MemoState, pairs: Mapping[int, int], called: tuple
         in_plan = goal.id in chosen[0] or other.id in chosen[1]
         if keys[0] != keys[1] and (in_plan or None not in keys):
             words = _best_text(a, goal.best, called[0]), _best_text(b, other.best, called[1])
-            costs = [None if g.best is None else finite(g.best.cost) for g in (goal, other)]
+            costs = [None if g.best is None else finite_json(g.best.cost) for g in (goal, other)]
             found.append(Winner(called[0][group], plain[0](goal.traits), *words, costs[0], costs[1], in_plan))
     return sorted(found, key=lambda winner: not winner.chosen)
 

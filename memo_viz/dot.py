@@ -13,7 +13,7 @@ import graphviz
 import networkx as nx
 
 from memo_viz.difference import SIGNS, is_difference
-from memo_viz.graph import JOINS, full_name, members
+from memo_viz.graph import JOINS, members
 from memo_viz.names import REGIONS
 from memo_viz.overview import overview_dot
 from memo_viz.relation_sets import group_words, sets_below
@@ -121,7 +121,7 @@ def _group_table(graph: nx.DiGraph, group: str, rows: list[str], hidden: int, la
     sign, (border, changed) = SIGNS[data["change"]], CHANGES[data["change"]]
     if data["change"]:
         fill, ink = changed, INK
-    name = full_name(data) + (" · root" if data["root"] else "")
+    name = data["whole"] + (" · root" if data["root"] else "")
     lines = [f"{sign} {line}" if sign and not i else line for i, line in enumerate(wrap(name, TITLE, 4))]
     figures = " · ".join(
         [*([f"G{data['id']}"] if data["id"] >= 0 else []), f"rows {number(data['rows'])}", f"lower {number(data['lower'])}"]

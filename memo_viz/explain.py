@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from memo_viz.export import finite_json
 from memo_viz.q_error import q_error
 from memo_viz.text import clean, shorten
 from optimizer.algebra.columns import Columns, column_ids
@@ -48,8 +49,8 @@ def plan_json(plan: PlanNode, columns: Columns, actual: Actuals | None = None) -
             "detail": node.op.describe(columns.label),
             "columns": [columns.label(id) for id in column_ids(given)],
             "traits": node.alternative.delivered.show(columns.label),
-            "rows": finite(node.rows),
-            "cost": finite(node.cost),
+            "rows": finite_json(node.rows),
+            "cost": finite_json(node.cost),
             "actual_rows": None if found is None else found.rows,
             "removed_rows": None if found is None else found.removed,
             "rows_in": None if actual is None else _rows_in(node, actual),
@@ -198,7 +199,3 @@ def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
         text, prefix = text[cut:].lstrip(), rest
     lines.append(prefix + text)
     return lines
-
-
-def finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

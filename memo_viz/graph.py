@@ -1,8 +1,8 @@
 """A memo as an AND/OR graph (networkx): groups choose among members, members need all their input groups.
 
 Nodes and their attribute `kind`
-    "G7"   group       name, id, rows, lower, columns, explored, relations, chosen, root,
-                       goals (list of (traits, status, cost or None))
+    "G7"   group       name, whole, id, rows, lower, columns, explored, relations, chosen,
+                       root, goals (list of (traits, status, cost or None))
     "m12"  mexpr       name, op, detail, logical, inputs (group ids), over (their names), rule, source, own, total,
                        best_for, chosen
     "e5"   enforcer    as a mexpr; what goal 5 puts on top of a weaker goal of the same group (a sort)
@@ -11,9 +11,9 @@ Edges
     group -> member    kind "member"
     member -> group    kind "input", `positions` of that input, `chosen` when the chosen plan goes this way
 
-A group's `name` says what it computes, `relations` are the names of the relations it joins (its own name alone where it is no
-join). A set of relations that the search knows as a goal, not as a group, has an `id` below zero. The join chosen for it is
-the member "m-9", named "split". `detail` has columns without their ids where a name is enough.
+A group's `name` says what it computes, `whole` is that name with all relations of a set, `relations` are the names of those (its
+own name alone where it is no inner join). A set of relations that the search knows as a goal, not as a group, has an `id` below
+zero. The join chosen for it is the member "m-9", named "split". `detail` has columns without their ids where a name is enough.
 
 `own` is the local cost (None: never costed), `total` the cost with inputs (None unless the member is the best of some
 goal), `best_for` the traits of the goals it is best for. `chosen` marks what belongs to the winning plan.
@@ -24,7 +24,7 @@ from typing import Any
 
 import networkx as nx
 
-from memo_viz.names import REGIONS, ColumnNames, canonical_group, column_names, group_names
+from memo_viz.names import REGIONS, ColumnNames, GroupName, called, canonical_group, column_names
 from optimizer.errors import PlanscopeError
 from optimizer.trace.state import BestState, MemoState
 
@@ -38,9 +38,9 @@ def memo_graph(state: MemoState, *, focus: int | None = None, depth: int | None 
     many levels of input groups below the focus, or below the root. `winners`: only the chosen plan's groups and
     members. Raises PlanscopeError for a focus that is not in the memo.
     """
-    graph, names = nx.DiGraph(), group_names(state)
-    columns = column_names(state)
-    _add_groups(graph, state, names, columns)
+    graph, groups, columns = nx.DiGraph(), called(state), column_names(state)
+    names = {id: each.name for id, each in groups.items()}
+    _add_groups(graph, state, groups, columns)
     _add_mexprs(graph, state, names, columns)
     _mark_best(graph, state, names, columns)
     _mark_chosen(graph, state)
@@ -80,56 +80,21 @@ def input_groups(graph: nx.DiGraph, group: str) -> set[str]:
     return found
 
 
-def full_name(data: Mapping[str, Any]) -> str:
-    """The name of a group node, a set of relations with all of them however many they are."""
-    whole = len(data["relations"]) > 1 and data["name"].startswith("{")
-    return "{" + ", ".join(data["relations"]) + "}" if whole else str(data["name"])
-
-
-def joined_relations(state: MemoState) -> dict[int, tuple[int, ...]]:
-    """The groups that each group joins, by its first expression or as a set of relations; itself alone where it is no join.
-
-    Iterative, since joins may be nested as deeply as a query is long. Groups that were merged are left out.
-    """
-    found: dict[int, tuple[int, ...]] = {}
-    for start in state.groups:
-        pending = [canonical_group(state, start)]
-        while pending:
-            id = pending[-1]
-            inputs = _joined(state, id)
-            waiting = [i for i in inputs if i not in found and i not in pending]
-            if id in found or not waiting:
-                leaves = {leaf for i in inputs for leaf in found.get(i, (i,))}
-                found.setdefault(id, tuple(sorted(leaves)) if len(leaves) > 1 else (id,))
-                pending.pop()
-            pending += waiting
-    return found
-
-
-def _joined(state: MemoState, id: int) -> list[int]:
-    inputs = state.groups[id].relations
-    if inputs is None:
-        logical = state.groups[id].logical
-        first = state.mexprs[min(logical)] if logical else None
-        inputs = first.inputs if first is not None and first.op in JOINS else []
-    return [canonical_group(state, i) for i in inputs]
-
-
-def _add_groups(graph: nx.DiGraph, state: MemoState, names: dict[int, str], columns: ColumnNames) -> None:
-    relations = joined_relations(state)
+def _add_groups(graph: nx.DiGraph, state: MemoState, names: Mapping[int, GroupName], columns: ColumnNames) -> None:
     root = None if state.root is None else canonical_group(state, state.goals[state.root].group)
     for group in state.groups.values():
         if group.merged_into is None:
             graph.add_node(
                 group_node(group.id),
                 kind="group",
-                name=names[group.id],
+                name=names[group.id].name,
+                whole=names[group.id].whole,
                 id=group.id,
                 rows=group.rows,
                 lower=group.lower,
                 columns=[columns(label) for label in group.columns],
                 explored=group.explored,
-                relations=tuple(names[leaf] for leaf in relations[group.id]),
+                relations=tuple(names[leaf].name for leaf in names[group.id].relations),
                 root=group.id == root,
                 chosen=False,
                 change="",

@@ -4,7 +4,7 @@ from typing import Any
 
 import networkx as nx
 
-from memo_viz.graph import full_name, members, memo_graph
+from memo_viz.graph import members, memo_graph
 from memo_viz.text import clean
 from optimizer.algebra.printing import number
 from optimizer.trace.state import MemoState
@@ -23,7 +23,7 @@ def graph_listing(graph: nx.DiGraph) -> str:
 
 def _group(graph: nx.DiGraph, group: str) -> str:
     data = graph.nodes[group]
-    head = [clean(full_name(data)), *([f"G{data['id']}"] if data["id"] >= 0 else [])]
+    head = [clean(data["whole"]), *([f"G{data['id']}"] if data["id"] >= 0 else [])]
     lines = [f"{'  '.join(head)}  rows {number(data['rows'])}, lower {number(data['lower'])}{', root' if data['root'] else ''}"]
     for traits, status, cost in data["goals"]:
         lines.append(f"    goal {clean(traits)}: {status}{'' if cost is None else ', cost ' + number(cost)}")

@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 
-from memo_viz.graph import joined_relations
-from memo_viz.names import REGIONS, canonical_group
+from memo_viz.names import REGIONS, called, canonical_group
 from optimizer.trace.state import MemoState, MExprState
 
 _ID = re.compile(r"'(?:[^']|'')*'|#\d+")
@@ -42,7 +41,8 @@ class _Side:
     def __init__(self, state: MemoState) -> None:
         self.state = state
         self.groups = [id for id, group in state.groups.items() if group.merged_into is None]
-        self.leaves = joined_relations(state)
+        names = called(state)
+        self.leaves = {id: names[id].relations for id in self.groups}
         self.shared = Counter(self.leaves.values())
 
     def signatures(self, id: int, inputs: Mapping[int, int], exact: bool) -> Iterator[Hashable]:

@@ -7,6 +7,7 @@ A table is called as the query calls it, a join by the set of its relations, any
 import re
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from memo_viz.text import clean, shorten
 from optimizer.algebra.printing import scan_alias
@@ -32,33 +33,46 @@ def canonical_group(state: MemoState, id: int) -> int:
     return id
 
 
-def group_names(state: MemoState) -> dict[int, str]:
-    """The name of every group and of every set of relations, also of groups that went into another one."""
+class GroupName(NamedTuple):
+    """What a group is called. `whole`: with all relations of a set, however many. `relations`: the groups whose inner join it is,
+    itself alone where it is none."""
+
+    name: str
+    whole: str
+    relations: tuple[int, ...]
+
+
+def called(state: MemoState) -> dict[int, GroupName]:
+    """Every group and every set of relations, also groups that went into another one."""
     namer = _Namer(state, column_names(state))
     homes = {id: canonical_group(state, id) for id in state.groups}
     names = {id: namer.name(id) for id in set(homes.values())}
     shared = Counter(names.values())
-    return {id: names[home] if shared[names[home]] == 1 else f"{names[home]} ({_number(home)})" for id, home in homes.items()}
+    found = {}
+    for id, name in names.items():
+        number = "" if shared[name] == 1 else f" ({_number(id)})"
+        found[id] = GroupName(name + number, namer.whole(id) + number, namer.relations(id))
+    return {id: found[home] for id, home in homes.items()}
 
 
-def members(name: str) -> frozenset[str]:
-    """What a name says it joins: {b, a} is {a, b}, and {a} is a."""
+def group_names(state: MemoState) -> dict[int, str]:
+    """The names of `called` alone."""
+    return {id: each.name for id, each in called(state).items()}
+
+
+def members(name: str) -> tuple[str, ...]:
+    """What stands between the commas of a name, in an order of its own: {b, a} is {a, b}, and {a} is a. Payloads have commas too,
+    so these are the relations of a set, or parts of them."""
     name = name.strip()
-    return frozenset(map(str.strip, name[1:-1].split(",") if name.startswith("{") and name.endswith("}") else [name]))
+    inner = name[1:-1] if name.startswith("{") and name.endswith("}") else name
+    return tuple(sorted(map(str.strip, inner.split(","))))
 
 
 def groups_called(state: MemoState, text: str, among: Iterable[int] | None = None) -> set[int]:
-    """The groups (`among` these, where given) that a text means: by a name, or by all relations of a set in any order."""
+    """The groups (`among` these, where given) that a text means: by a name, else by the relations of a set in any order."""
     homes = {canonical_group(state, id) for id in (state.groups if among is None else among) if id in state.groups}
     namer = _Namer(state, column_names(state) if homes else ColumnNames(()))
-    return {id for id in homes if namer.is_called(id, members(text))}
-
-
-def whole_sets(state: MemoState) -> dict[int, str]:
-    """Sets of relations whose names are too long to have all of them, with all."""
-    namer = _Namer(state, column_names(state))
-    homes = {id: canonical_group(state, id) for id in state.groups}
-    return {id: namer.whole(home) for id, home in homes.items() if "…" in namer.name(home) and namer.whole(home)}
+    return {id for id in homes if namer.is_called(id, text.strip())} or {id for id in homes if namer.joins(id, text)}
 
 
 def _number(id: int) -> str:
@@ -98,33 +112,39 @@ class _Namer:
 
     def name(self, id: int) -> str:
         """Iterative, since plans are deep: a group waits until its inputs have names."""
-        pending, seen = [id], {id}
+        pending, seen = [id] if id not in self._names else [], {id}
         while pending:
             at = pending[-1]
             first = self._first(at)
-            waiting = [i for i in self._below(at, first) if i not in seen]
+            waiting = [i for i in self._below(at, first) if i not in seen and i not in self._names]
             if waiting:
                 pending += waiting
                 seen.update(waiting)
             else:
                 pending.pop()
-                self._names.setdefault(at, shorten(clean(self._of(self._state.groups[at], first)), LENGTH))
+                self._names[at] = shorten(clean(self._of(self._state.groups[at], first)), LENGTH)
         return self._names[id]
 
-    def is_called(self, id: int, wanted: frozenset[str]) -> bool:
-        """Whether these are the members of a group's name, or all relations that it joins, each with its number or without."""
-        if members(self.name(id)) == wanted or wanted <= self._forms(id):
-            return True
-        relations = self._relations.get(id, frozenset())
-        return len(relations) == len(wanted) and all(wanted & self._forms(each) for each in relations)
+    def is_called(self, id: int, text: str) -> bool:
+        """Whether a text is the name of a group, with its number or without."""
+        name, whole, number = self.name(id), self.whole(id), f" ({_number(id)})"
+        return text in (name, whole, name + number, whole + number)
+
+    def joins(self, id: int, text: str) -> bool:
+        """Whether a text has what the name of a group has, in any order, relations with their numbers or without."""
+        name = self.name(id)
+        for each in (id, *self.relations(id)):
+            text = text.replace(f" ({_number(each)})", "")
+        return members(text) in (members(name), members(self.whole(id)))
 
     def whole(self, id: int) -> str:
-        """The name of a set with all its relations, "" for another group."""
-        relations = [self._names[each] for each in sorted(self._relations.get(id, ()))]
-        return "{" + ", ".join(relations) + "}" if relations else ""
+        name, relations = self.name(id), self._relations.get(id)
+        return name if relations is None else "{" + ", ".join(self._names[each] for each in sorted(relations)) + "}"
 
-    def _forms(self, id: int) -> set[str]:
-        return {self._names[id], f"{self._names[id]} ({_number(id)})"}
+    def relations(self, id: int) -> tuple[int, ...]:
+        self.name(id)
+        relations = self._relations.get(id, ())
+        return tuple(sorted(relations)) if len(relations) > 1 else (id,)
 
     def _first(self, id: int) -> MExprState | None:
         return min((self._state.mexprs[m] for m in self._state.groups[id].logical), key=lambda m: m.id, default=None)

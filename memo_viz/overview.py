@@ -4,7 +4,7 @@ a square each (`relation_sets`)."""
 import networkx as nx
 
 from memo_viz.difference import SIGNS
-from memo_viz.graph import full_name, members
+from memo_viz.graph import members
 from memo_viz.relation_sets import group_words, sizes_table
 from memo_viz.style import BEST_ROW, CHOSEN, CHOSEN_ROW, FAINT, drawing, heading, tip
 from memo_viz.text import label_text, shorten, wrap
@@ -36,7 +36,7 @@ def _box(graph: nx.DiGraph, group: str) -> str:
     data = graph.nodes[group]
     chosen = [graph.nodes[m] for m in reversed(members(graph, group)) if graph.nodes[m]["chosen"]]
     words = tip(group_words(graph, group))
-    lines = [f"<B>{label_text(line)}</B>&#160;" for line in wrap(f"{SIGNS[data['change']]} {full_name(data)}".lstrip(), NAME, 3)]
+    lines = [f"<B>{label_text(line)}</B>&#160;" for line in wrap(f"{SIGNS[data['change']]} {data['whole']}".lstrip(), NAME, 3)]
     lines += [f"{label_text(shorten(member['op'].replace('_', ' '), NAME))}" for member in chosen]
     figures = [f"rows {number(data['rows'])}", *(f"cost {number(m['total'])}" for m in chosen[:1] if m["total"] is not None)]
     lines.append(f'<FONT COLOR="#55616d" POINT-SIZE="9">{label_text(" · ".join(figures))}</FONT>')

@@ -132,7 +132,7 @@ def find_group(state: MemoState, text: str) -> int:
     Raises PlanscopeError where there is none, or more than one.
     """
     digits = text[1:] if text[:1] in "Gg" else text
-    if digits.isdecimal() and digits.isascii():
+    if digits.isdecimal() and digits.isascii() and len(digits) < 12:
         return int(digits)
     found, names = sorted(groups_called(state, text)), group_names(state)
     if len(found) == 1:

@@ -51,14 +51,15 @@ def plan_diagram_svg(diagram: dict[str, Any], title: str) -> str:
 
 
 class _Scale:
-    """A log scale of values onto pixels."""
+    """A log scale of values onto pixels; 0 stands a decade below the others."""
 
     def __init__(self, values: Sequence[float], start: float, end: float) -> None:
-        self.low, self.high = math.log10(min(values)), math.log10(max(values))
+        above, self.zero = [value for value in values if value > 0.0] or [1.0], min(values) <= 0.0
+        self.low, self.high = math.log10(min(above)) - self.zero, math.log10(max(above))
         self.start, self.end = start, end
 
     def __call__(self, value: float) -> float:
-        share = (math.log10(value) - self.low) / max(self.high - self.low, 1e-9)
+        share = (math.log10(value) - self.low) / max(self.high - self.low, 1e-9) if value > 0.0 else 0.0
         return self.start + share * (self.end - self.start)
 
     def ticks(self) -> list[tuple[str, float]]:
@@ -68,12 +69,14 @@ class _Scale:
         if len(values) < 3:
             values = self._within(digit * 10.0**n for n in exponents for digit in (1, 2, 5))
         if len(values) < 3:
-            values = _round_numbers(10**self.low, 10**self.high)
+            values = self._within(_round_numbers(10**self.low, 10**self.high))
         show = _power if values[-1] >= 1e7 else "{:,.7g}".format
-        return [(show(value), self(value)) for value in values[:: max(1, len(values) // 6)]]
+        found = [(show(value), self(value)) for value in values[:: max(1, len(values) // 6)]]
+        return [*([("0", self.start)] if self.zero else []), *found]
 
     def _within(self, values: Iterable[float]) -> list[float]:
-        return [value for value in values if self.low - 1e-9 <= math.log10(value) <= self.high + 1e-9]
+        low = self.low + (0.4 if self.zero else -1e-9)  # room for the 0
+        return [value for value in values if low <= math.log10(value) <= self.high + 1e-9]
 
 
 def _round_numbers(low: float, high: float) -> list[float]:
@@ -119,7 +122,7 @@ def _cells(cells: Sequence[Sequence[int]], across: _Scale, axes: Sequence[dict[s
 def _curve(diagram: dict[str, Any], across: _Scale) -> list[str]:
     """The cost of the winner, over bands of the plans' colours that end at the switch points."""
     axis, costs, switches = diagram["axes"][0], diagram["costs"][0], diagram["switches"]
-    up = _Scale([min(costs) * 0.9, max(costs) * 1.1], TOP + SIDE, TOP)
+    up = _Scale([cost * margin for cost in costs for margin in (0.9, 1.1)], TOP + SIDE, TOP)
     rows = axis["rows"]
     ends = [(rows[0], diagram["cells"][0][0]), *((s["rows"], s["right"]) for s in switches)]
     body = []
@@ -137,7 +140,7 @@ def _curve(diagram: dict[str, Any], across: _Scale) -> list[str]:
     points = " ".join(f"{across(x):.2f},{up(cost):.2f}" for x, cost in zip(rows, costs, strict=True))
     body.append(f'<polyline points="{points}" fill="none" stroke="black" stroke-width="2"/>')
     body += [_text(LEFT - 8, y + 4, label, "end") for label, y in up.ticks()]
-    body.append(_text(-(TOP + SIDE / 2), 20, "cost of the cheapest plan", "middle", ' transform="rotate(-90)"'))
+    body.append(_text(-(TOP + SIDE / 2), 20, "cost of the plan that wins", "middle", ' transform="rotate(-90)"'))
     for estimate in _estimates([axis]):
         nearest = min(range(len(rows)), key=lambda i: abs(math.log(rows[i] / estimate)))
         body.append(_cross(across(estimate), up(costs[nearest])))

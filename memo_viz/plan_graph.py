@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memo_viz.explain import finite
+from memo_viz.export import finite_json
 from memo_viz.names import ColumnNames, canonical_group, column_names, group_names
 from memo_viz.q_error import q_error
 from memo_viz.style import FAINT, FONT, INK, RULE, drawing, heading, tip
@@ -90,7 +90,7 @@ def _order(delivered: str, columns: ColumnNames) -> str:
 
 
 def boxes_json(boxes: Sequence[Box]) -> list[dict[str, Any]]:
-    return [{**box._asdict(), "rows": finite(box.rows), "local": finite(box.local)} for box in boxes]
+    return [{**box._asdict(), "rows": finite_json(box.rows), "local": finite_json(box.local)} for box in boxes]
 
 
 def boxes_dot(boxes: Sequence[Box], title: str = "") -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import networkx as nx
 
 from memo_viz.difference import SIGNS, is_difference
-from memo_viz.graph import full_name, members
+from memo_viz.graph import members
 from memo_viz.style import CHANGES, CHOSEN, INK, LOGICAL_ROW, anchor, tip
 from memo_viz.text import label_text, shorten
 from optimizer.algebra.printing import number
@@ -50,7 +50,7 @@ def _shelf(graph: nx.DiGraph, groups: Sequence[str]) -> str:
             data = nodes[group]
             state = state_of(graph, group)
             sign = "" if state == "idle" else f"{STATES[state][0]} "
-            text = f"{SIGNS[data['change']]}{sign}{shorten(full_name(data), 60)} ≥ {number(data['lower'])}"
+            text = f"{SIGNS[data['change']]}{sign}{shorten(data['whole'], 60)} ≥ {number(data['lower'])}"
             if room < len(text):
                 lines.append([])
                 room = CHARACTERS
@@ -138,7 +138,7 @@ def _squares(graph: nx.DiGraph, states: dict[str, list[str]], each: int) -> str:
 def group_words(graph: nx.DiGraph, group: str) -> str:
     """All about a group, for a tooltip."""
     data = graph.nodes[group]
-    name = full_name(data) + (f" G{data['id']}" if data["id"] >= 0 else "")
+    name = data["whole"] + (f" G{data['id']}" if data["id"] >= 0 else "")
     lines = [f"{name}: {many(number(data['rows']), 'row')} estimated, no plan costs less than {number(data['lower'])}"]
     if data["columns"]:
         lines.append(f"columns: {', '.join(data['columns'])}")

@@ -3,7 +3,6 @@ marked by sign and colour. What stayed as it was is folded into one line."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 from memo_viz.names import ColumnNames, column_labels
@@ -69,17 +68,19 @@ def changed_lines(before: FlatTree, after: FlatTree) -> tuple[list[Line], list[L
 
 
 def _lines(tree: FlatTree, other: FlatTree, sign: str) -> list[Line]:
-    kept = {_subtree(other, at) for at in range(len(other))}
+    ids: dict[tuple[object, ...], int] = {}
+    kept = {id for id, _ in _subtrees(other, ids)}
+    subtrees = _subtrees(tree, ids)
     single = Counter((op, detail) for _, op, detail in other)
     lines: list[Line] = []
     at = 0
     while at < len(tree):
         depth, (_, op, detail) = depth_of(tree[at]), tree[at]
         text = f"{op}  {detail}".rstrip()
-        subtree = _subtree(tree, at)
-        if subtree in kept:
-            lines.append(Line(depth, text, "", len(subtree) - 1))
-            at += len(subtree)
+        id, size = subtrees[at]
+        if id in kept:
+            lines.append(Line(depth, text, "", size - 1))
+            at += size
             continue
         same = single[op, detail] > 0
         single[op, detail] -= same
@@ -88,11 +89,19 @@ def _lines(tree: FlatTree, other: FlatTree, sign: str) -> list[Line]:
     return lines
 
 
-def _subtree(tree: FlatTree, at: int) -> tuple[tuple[int | str, ...], ...]:
-    """The operators of the tree at `at`, their depths from its root."""
-    start = depth_of(tree[at])
-    below = takewhile(lambda operator: depth_of(operator) > start, tree[at + 1 :])
-    return tuple((depth_of(operator) - start, *operator[1:]) for operator in (tree[at], *below))
+def _subtrees(tree: FlatTree, ids: dict[tuple[object, ...], int]) -> list[tuple[int, int]]:
+    """For each operator the number that `ids` has for the tree at it, the same for equal trees, and how many operators it has."""
+    found = [(0, 0)] * len(tree)
+    above: list[tuple[int, int]] = []  # depth and place of trees whose parent comes, the leftmost last
+    for at in range(len(tree) - 1, -1, -1):
+        depth, inputs, size = depth_of(tree[at]), [], 1
+        while above and above[-1][0] > depth:
+            id, own = found[above.pop()[1]]
+            inputs.append(id)
+            size += own
+        found[at] = ids.setdefault((*tree[at][1:], *inputs), len(ids)), size
+        above.append((depth, at))
+    return found
 
 
 def _table(steps: Sequence[Step]) -> str:

@@ -170,7 +170,7 @@ class Optimizer:
                 stage = Stage(name, done.tree, bound.columns, done.firings, ms[name], done.converged, done.batches)
                 query.stages = (*query.stages, stage)
                 if trace is not None:
-                    emit_stage(trace, name, tree, done.tree, (*done.given, *done.firings), done.converged, bound.columns)
+                    emit_stage(trace, name, tree, done.tree, done.firings, done.converged, bound.columns)
                 tree, lost = done.tree, lost or done.lost
 
         start = perf_counter_ns()

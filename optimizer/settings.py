@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from optimizer.errors import SettingsError, did_you_mean
 from optimizer.toml_places import Places
 
+PARTITIONERS = ("branch", "conservative")
 ESTIMATORS = ("histogram", "system_r", "true", "injected", "perturbed", "upper_bound")
 
 
@@ -108,7 +109,7 @@ class Settings:
     join_order: str = _knob(
         "", "an order of joins that the plan must have, all or some of them, such as ((c o) l): c and o first, then l; empty: any"
     )
-    partitioner: str = _knob("branch", "which algorithm finds the splits of a join graph", ("branch", "conservative"))
+    partitioner: str = _knob("branch", "which algorithm finds the splits of a join graph", PARTITIONERS)
     exact_below: int = _knob(14, "adaptive: fewer relations than this are always ordered exactly")
     exact_sets: int = _knob(600_000, "adaptive: so are regions with at most this many connected sets (by tasks: 10,000)")
     region: str = _knob(

@@ -119,7 +119,9 @@ def _normalized(tree: Tree, needed: Sequence[ColumnId], kept: Predicate, given: 
     asked = _only(enough, needed, given.bound.columns)
     steps = (("spool_filter", tree, enough), ("required_only", enough, asked))
     first = tuple(Firing(name, before, after) for name, before, after in steps if before is not after)
-    return run_program(given.program, asked, given.context)._replace(given=first)
+    done = run_program(given.program, asked, given.context)
+    before = Rewritten(asked, first, batches=(BatchRun("readers", 0, len(first), 1),))
+    return _joined([before, done], done.tree) if first else done
 
 
 def _prepass(tree: Tree, given: Given) -> Rewritten | None:
@@ -218,13 +220,18 @@ def _over_parts(tree: Tree, rewrite: RewritePart) -> Rewritten | None:
         return done.tree
 
     whole = map_parts(tree, one)
-    if not made:
-        return None
-    firings = [firing for each in made for firing in (*each.given, *each.firings)]
-    if len(made) == 1:
-        return made[0]._replace(tree=whole)
-    batches, lost = [run for each in made for run in each.batches], next((each.lost for each in made if each.lost), "")
-    return Rewritten(whole, firings, all(each.converged for each in made), batches, lost=lost)
+    return _joined(made, whole) if made else None
+
+
+def _joined(made: Sequence[Rewritten], tree: Tree) -> Rewritten:
+    """What was done one after the other, as one; `tree`: what came of it."""
+    firings: list[Firing] = []
+    batches: list[BatchRun] = []
+    for each in made:
+        at = len(firings)
+        batches += [run._replace(start=at + run.start, stop=at + run.stop) for run in each.batches]
+        firings += each.firings
+    return Rewritten(tree, firings, all(e.converged for e in made), batches, next((e.lost for e in made if e.lost), ""))
 
 
 STAGES: tuple[tuple[str, Rewrite], ...] = (

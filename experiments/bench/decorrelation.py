@@ -26,7 +26,7 @@ from experiments.bench.experiment import Figure, Item, Options, Row, Section, Ta
 from experiments.bench.store import table_of
 from experiments.bench.summary import geometric_mean, grouped, shares
 from experiments.calibration.data import described, write_rows
-from experiments.plan_space import plan_key, plan_line
+from experiments.plan_space import operator_line
 from experiments.same_rows import difference
 from experiments.timing import least, timed
 from experiments.workloads.data import opened
@@ -34,6 +34,7 @@ from experiments.workloads.queries import check_queries, query_name, resolve_sql
 from optimizer.catalog.table import Catalog
 from optimizer.decorrelate.methods import METHODS
 from optimizer.errors import InternalError, PlanscopeError
+from optimizer.explanation.diagram import plan_key
 from optimizer.settings import Settings
 
 FORMS = {
@@ -107,7 +108,7 @@ def measure(item: Item) -> list[Row]:
             optimizer = Session(catalog, settings.replace(decorrelate=method)).optimizer
             query, times = least(partial(optimizer.optimize, sql))
             row = {"method": method, "plan_ms": times.cpu_ms, "proven": query.search.proven, "cost": query.cost}
-            row["plan"] = plan_line(query.plan)
+            row["plan"] = operator_line(query.plan)
             same = plan_key(query.plan)
             if same not in took:  # a plan that several methods make is run once
                 took[same] = {"ms": None, "cpu_ms": None}

@@ -33,7 +33,6 @@ from experiments.duckdb_estimates import DuckDBEstimates, FlatQuery
 from experiments.duckdb_sql import MISSING, duckdb_module
 from experiments.order_links import linked_by
 from experiments.order_of import SystemOrder, duckdb_order, postgres_order, recorded_plan
-from experiments.plan_space import plan_key
 from experiments.sub_plans import JOINS_ALONE, SubPlans, scan_of
 from experiments.timing import timed
 from experiments.workloads.data import opened
@@ -44,6 +43,7 @@ from optimizer.algebra.plan import PlanNode
 from optimizer.catalog.table import Catalog
 from optimizer.cost.model import CostModel
 from optimizer.errors import InternalError, SettingsError, SqlError, Unsupported
+from optimizer.explanation.diagram import plan_key
 from optimizer.pipeline import OptimizedQuery, Optimizer
 from optimizer.prepass.program import PROGRAM
 from optimizer.settings import Settings

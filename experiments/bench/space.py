@@ -27,7 +27,7 @@ from experiments.bench.experiment import Figure, Item, Options, Row, Section, Ta
 from experiments.bench.store import table_of
 from experiments.bench.summary import geometric_mean, grouped
 from experiments.calibration.recost import cost_of, ran_operators
-from experiments.plan_space import draw, plan_line, ready
+from experiments.plan_space import draw, operator_line, ready
 from experiments.random_orders import random_order
 from experiments.rank_correlation import spearman, weighted_correlation
 from experiments.sub_plans import SubPlans
@@ -131,7 +131,13 @@ def runs(query: OptimizedQuery, space: PlanSpace, count: int, within: float, ran
     plans += (ready(space.unrank(rank), query) for rank in draw(space, count, random, within))
     found: list[Row] = []
     for number, plan in enumerate(plans):
-        row = {"what": "run", "number": number, "ratio": over(plan.cost, query), "estimated": plan.cost, "plan": plan_line(plan)}
+        row = {
+            "what": "run",
+            "number": number,
+            "ratio": over(plan.cost, query),
+            "estimated": plan.cost,
+            "plan": operator_line(plan),
+        }
         counters = new_counters()
         try:
             run(query, plan, SECONDS, counters)

@@ -104,13 +104,13 @@ def command(
 
 
 def _space_facts(space: PlanSpace, query: OptimizedQuery, searched: bool) -> dict[str, Any]:
-    from memo_viz.explain import finite
+    from memo_viz.export import finite_json
 
     try:
         chosen: int | None = space.rank(query.plan)
     except ValueError:  # where a sort costs nothing, the search may have sorted in vain; the space has no such plan
         chosen = None
-    costs = {"best_cost": finite(space.best_cost), "chosen_cost": finite(query.cost)}
+    costs = {"best_cost": finite_json(space.best_cost), "chosen_cost": finite_json(query.cost)}
     of = "searched" if searched else "full"
     found = query.search
     return {"of": of, "plans": space.count, **costs, "chosen_rank": chosen, "proven": found.proven, "budget": found.budget}
@@ -118,7 +118,7 @@ def _space_facts(space: PlanSpace, query: OptimizedQuery, searched: bool) -> dic
 
 def _count_facts(space: PlanSpace, query: OptimizedQuery, searched: bool) -> dict[str, Any]:
     from experiments.plan_space import costs_at
-    from memo_viz.explain import finite
+    from memo_viz.export import finite_json
     from optimizer.plan_space.of_search import searched_space
 
     kept = space if searched else searched_space(query.engine)
@@ -130,7 +130,7 @@ def _count_facts(space: PlanSpace, query: OptimizedQuery, searched: bool) -> dic
         "searched_plans": kept.count,
         "optimum_kept": kept.count > 0 and kept.best_cost <= space.best_cost * (1 + ROUNDING),
         "next": [
-            {"position": position, "cost": finite(cost), "ratio": _ratio(cost, space)}
+            {"position": position, "cost": finite_json(cost), "ratio": _ratio(cost, space)}
             for position, cost in costs_at(space, LADDER)
         ],
     }
@@ -153,14 +153,15 @@ def _ranks(
 
 
 def _plans(query: OptimizedQuery, space: PlanSpace, ranks: list[tuple[str, int]]) -> list[dict[str, Any]]:
-    from experiments.plan_space import plan_line, ready, what_differs
-    from memo_viz.explain import finite, plan_json
+    from experiments.plan_space import operator_line, ready, what_differs
+    from memo_viz.explain import plan_json
+    from memo_viz.export import finite_json
 
     found: list[dict[str, Any]] = []
     for why, rank in ranks:
         node = ready(space.unrank(rank), query)
-        facts = {"rank": rank, "by": why, "cost": finite(node.cost), "ratio": _ratio(node.cost, space)}
-        facts["operators"] = plan_line(node)
+        facts = {"rank": rank, "by": why, "cost": finite_json(node.cost), "ratio": _ratio(node.cost, space)}
+        facts["operators"] = operator_line(node)
         if why == "rank":
             facts["plan"] = plan_json(node, query.columns)
         found.append({**facts, "node": node})

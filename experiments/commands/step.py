@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from executor.atomic import write_file
 from experiments.commands.inputs import TO_WATCH, Inputs, query_inputs
 from experiments.commands.output import say, text_width
 from experiments.commands.traced import is_trace, traced
@@ -52,7 +53,7 @@ def command(facts: dict[str, Any], inputs: Inputs, script: Path | None, web: boo
         from memo_viz.terminal.commands import Stepper
         from optimizer.trace.replay import Replay
 
-        _walk(Stepper(Replay.load(inputs.of_trace()), None, text_width(), _rules(inputs.plugins)), lines)
+        _walk(Stepper(Replay.load(inputs.of_trace()), None, text_width(), _rules(inputs.plugins), write_file), lines)
         return
     session, sql = inputs.open(facts, **TO_WATCH)
     from experiments.live_query import LiveQuery
@@ -60,7 +61,7 @@ def command(facts: dict[str, Any], inputs: Inputs, script: Path | None, web: boo
 
     query = LiveQuery(inputs, session, sql)
     try:
-        _walk(Stepper(query.again(), query, text_width(), _rules(session.settings.plugins)), lines)
+        _walk(Stepper(query.again(), query, text_width(), _rules(session.settings.plugins), write_file), lines)
     finally:
         query.close()
 

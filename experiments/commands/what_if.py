@@ -98,9 +98,9 @@ def _factor(text: str) -> tuple[str, float]:
 
 
 def _range(text: str) -> tuple[frozenset[str], float | None, float | None]:
-    names, equals, span = text.partition("=")
-    if not equals:
-        return read_set(names), None, None
+    names, equals, span = text.rpartition("=")
+    if not equals or {*span} & {*'}"'}:  # the = is one of a name
+        return read_set(text), None, None
     low, dots, high = span.partition("..")
     ends = _number(low, text, 1e-9), _number(high, text, 1e-9)
     if not dots or ends[0] >= ends[1]:

@@ -15,8 +15,8 @@ MOST_BYTES = 50_000_000
 
 def _mexpr(context: click.Context, parameter: click.Parameter, text: str | None) -> int | None:
     """12, or m12 as views call it."""
-    if text is not None and not text.removeprefix("m").isdecimal():
-        raise click.BadParameter(f"{text!r} is no multi-expression: they are called m12, or 12")
+    if text is not None and (not text.removeprefix("m").isdecimal() or len(text) > 12):
+        raise click.BadParameter(f"{text!r:.60} is no multi-expression: they are called m12, or 12")
     return None if text is None else int(text.removeprefix("m"))
 
 

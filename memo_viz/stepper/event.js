@@ -4,7 +4,7 @@ import { h, put, s } from "./dom.js";
 import { count, figure } from "./figures.js";
 import { canonical } from "./model.js";
 import { beforeAfter } from "./trees.js";
-import { cutSum, enough, sentence, source } from "./words.js";
+import { boundPart, cutSum, enough, sentence, source } from "./words.js";
 
 /**
  * @typedef {import("./app.js").App} App
@@ -158,8 +158,7 @@ export class EventPanel {
     const { near, total } = enough(event);
     const parts = event.sources.map((/** @type {number} */ id) => {
       const found = source(event, id, state);
-      const part = found && "traits" in found ? { text: app.names.goal(id), goal: id } : { text: app.names.group(id), group: id };
-      return { part, least: found?.lower ?? 0, event: found?.lower_event ?? null };
+      return { part: boundPart(found, id, app.names), least: found?.lower ?? 0, event: found?.lower_event ?? null };
     });
     return h(
       "div",

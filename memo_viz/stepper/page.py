@@ -17,7 +17,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from memo_viz.names import whole_sets
+from memo_viz.names import called
 from memo_viz.stepper.layout import layout
 from memo_viz.text import clean, shorten
 from memo_viz.words import Names
@@ -70,7 +70,7 @@ def stepper_page(
 def _names_json(names: Names, final: MemoState) -> dict[str, Any]:
     return {
         "groups": names.groups,
-        "whole": whole_sets(final),
+        "whole": {id: each.whole for id, each in called(final).items() if each.whole != each.name},
         "goals": {id: [goal.group, goal.traits] for id, goal in final.goals.items()},
         "mexprs": {id: mexpr.op for id, mexpr in final.mexprs.items()},
         "several": sorted(names.plain.several),

@@ -6,6 +6,7 @@ import { count, many } from "./figures.js";
 /** @typedef {import("./app.js").App} App @typedef {{title: string, kind: string, text: string, go: () => void}} Found */
 
 const SHOWN = 12;
+const NUMBER = / \((g|goal )\d+\)$/; // of a name that two groups have
 const UNASKED = "no goal asked for it: larger sets that hold it were cut first, such as the next one";
 
 export class SearchBox {
@@ -88,10 +89,7 @@ export class SearchBox {
 
   list() {
     const { app } = this;
-    const words = this.input.value
-      .toLowerCase()
-      .split(/[\s,{}⋈]+/)
-      .filter(Boolean);
+    const words = wordsOf(this.input.value.toLowerCase());
     this.all ??= this.everything();
     /** @type {Found[]} */
     const events = [];
@@ -141,7 +139,7 @@ export class SearchBox {
   isUnasked(words) {
     const names = [...this.app.groupIds].map((id) => this.whole(id));
     const set = [...words].sort().join();
-    const isSet = (/** @type {string} */ name) => name.startsWith("{") && name.slice(1, -1).split(", ").sort().join() === set;
+    const isSet = (/** @type {string} */ name) => name.startsWith("{") && wordsOf(name.replace(NUMBER, "")).sort().join() === set;
     return new Set(words).size > 1 && words.every((word) => names.includes(word)) && !names.some(isSet);
   }
 
@@ -190,4 +188,10 @@ export class SearchBox {
       this.close();
     }
   }
+}
+
+/** The words of a text, without what stands between relations.
+ * @param {string} text */
+function wordsOf(text) {
+  return text.split(/[\s,{}⋈]+/).filter(Boolean);
 }

@@ -69,10 +69,26 @@ function counts(found) {
   return result;
 }
 
+const MOST_CELLS = 4_000_000; // beyond which only what two trees begin and end with is known to have stayed
+
 /** Indices of a longest common subsequence of two trees' lines, same depth or not.
  * @param {Line[]} a @param {Line[]} b @returns {[Set<number>, Set<number>]} */
 function longestCommon(a, b) {
+  const shorter = Math.min(a.length, b.length);
+  let head = 0;
+  while (head < shorter && a[head].key === b[head].key) head++;
+  let tail = 0;
+  while (tail < shorter - head && a[a.length - 1 - tail].key === b[b.length - 1 - tail].key) tail++;
+  const found = inBetween(a.slice(head, a.length - tail), b.slice(head, b.length - tail));
+  const ends = (/** @type {Line[]} */ lines) => lines.map((_, i) => i).filter((i) => i < head || i >= lines.length - tail);
+  const all = (/** @type {number} */ i, /** @type {Line[]} */ lines) => new Set([...ends(lines), ...[...found[i]].map((at) => at + head)]);
+  return [all(0, a), all(1, b)];
+}
+
+/** @param {Line[]} a @param {Line[]} b @returns {[Set<number>, Set<number>]} */
+function inBetween(a, b) {
   const width = b.length + 1;
+  if ((a.length + 1) * width > MOST_CELLS) return [new Set(), new Set()];
   const best = new Int32Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--) {

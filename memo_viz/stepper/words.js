@@ -200,9 +200,8 @@ class Filler {
    * @param {number} id @returns {Part[]} */
   bound(id) {
     const found = source(/** @type {TraceEvent} */ (this.values), id, this.state);
-    const part = found && "traits" in found ? { text: this.names.goal(id), goal: id } : { text: this.names.group(id), group: id };
     return found
-      ? [part, { text: ` at least ${figure(found.lower)}` }, ...by(found.lower_event)]
+      ? [boundPart(found, id, this.names), { text: ` at least ${figure(found.lower)}` }, ...by(found.lower_event)]
       : [{ text: this.names.goal(id), goal: id }];
   }
 }
@@ -251,6 +250,11 @@ export function cutSum(event, state) {
  * @param {TraceEvent} event @param {number} id @param {State} state */
 export function source(event, id, state) {
   return state.mexprs.get(event.mexpr ?? NaN)?.logical ? state.groups.get(id) : state.goals.get(id);
+}
+
+/** @param {ReturnType<typeof source>} found @param {number} id @param {Names} names @returns {Part} */
+export function boundPart(found, id, names) {
+  return found && "traits" in found ? { text: names.goal(id), goal: id } : { text: names.group(id), group: id };
 }
 
 /** What set the most that a plan for a goal may cost: its best plan, or the limit passed down, whichever has that figure.

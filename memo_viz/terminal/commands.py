@@ -74,8 +74,11 @@ class Stepper:
     """A replayer, breakpoints, and the commands over them. `search`: None for a recorded trace. `rules`: names of those that
     there are, () where that is not known. `done`: after `quit`."""
 
-    def __init__(self, replay: Replay, search: Search | None = None, width: int = 100, rules: Collection[str] = ()) -> None:
-        self.search, self.width, self._rules = search, width, rules
+    def __init__(
+        self, replay: Replay, search: Search | None = None, width: int = 100, rules: Collection[str] = (),
+        save: Callable[[str, str], object] = lambda file, text: Path(file).write_text(text, "utf-8"),
+    ) -> None:  # fmt: skip
+        self.search, self.width, self._rules, self._save = search, width, rules, save
         self.done = False
         self._breakpoints: dict[int, Stop] = {}
         self._numbered = 0
@@ -153,7 +156,7 @@ class Stepper:
             here = self.replay.position
             known = self._called(found[1], self.replay.final() if self.search is None else self.replay.state)
             self.replay.seek(here)
-            if not known and (self.search is None or not members(found[1].lower()) <= self.search.relations):
+            if not known and (self.search is None or not set(members(found[1].lower())) <= self.search.relations):
                 _known(found[1], "group", "G", ())
         return self._stop_at(text)
 
@@ -216,7 +219,7 @@ class Stepper:
     def _delete(self, rest: str) -> str:
         if not rest:
             self._breakpoints.clear()
-        elif rest.isdecimal() and int(rest) in self._breakpoints:
+        elif rest in map(str, self._breakpoints):
             del self._breakpoints[int(rest)]
         else:
             raise PlanscopeError(f'there is no breakpoint "{clean(rest)}"')
@@ -302,16 +305,17 @@ class Stepper:
         from memo_viz.graph import memo_graph
         from memo_viz.svg import render_svg
 
-        file, _, group = rest.partition(" ")
-        if not file:
+        if not rest:
             raise PlanscopeError("svg FILE writes the memo as it is here; svg FILE G12 a group and what lies below it")
-        if not file.lower().endswith(".svg"):
-            raise PlanscopeError(f"end the name in .svg: {clean(file)} may be something else")
-        focus = self._group_number(group.strip()) if group else None
+        found = re.fullmatch(r"(.*?\.svg)(?:\s+(.+))?", rest, re.IGNORECASE)
+        if found is None:
+            raise PlanscopeError(f"end the name in .svg: {clean(rest)} may be something else")
+        file, group = found.groups()
+        focus = self._group_number(group) if group else None
         graph = memo_graph(self.replay.state, focus=focus, depth=None if focus is None else 1)
         svg = render_svg(memo_dot(graph, COMPLETE if focus is not None else None, f"event {self.replay.position - 1:,}"))
         try:
-            Path(file).write_text(svg, "utf-8")
+            self._save(file, svg)
         except OSError as error:
             raise PlanscopeError(f"cannot write {file}: {error.strerror}") from None
         return f"  the memo at this event is in {clean(file)}"

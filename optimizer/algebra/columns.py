@@ -27,6 +27,11 @@ class Column:
         """How trees and traces print it: `o_orderkey#3`; the id keeps equal names apart."""
         return f"{self.name}#{self.id}"
 
+    @property
+    def alias(self) -> str:
+        """The relation that it comes from, "" when computed."""
+        return self.origin.removesuffix(f".{self.name}")
+
     def __repr__(self) -> str:
         return f"Column({self.label}: {self.type}{'' if self.nullable else ' not null'})"
 

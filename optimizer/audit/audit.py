@@ -46,9 +46,9 @@ class Finding(NamedTuple):
 
 
 class AuditReport(NamedTuple):
-    """How much was compared: `goals` with `bounds` claimed for them, `groups`, and `skips` by mechanism; `plans` that the
-    optima were chosen from is not counted. `finding`: None when all of it is sound. `complete`: all plans were compared with, not
-    only those for which the memo had room (budget_mexprs, budget_groups)."""
+    """How much was compared: `goals` with `bounds` claimed for them, `groups`, and `skips` by mechanism. `finding`: None when all
+    of it is sound. `complete`: all plans were compared with, not only those for which the memo had room (budget_mexprs,
+    budget_groups)."""
 
     goals: int
     bounds: int

@@ -1,7 +1,7 @@
 """The true optimum of every goal of a memo, by costing everything: what an audit compares a search with.
 
 Choices are goals; a goal's ways are all its moves (`AllMoves`): every logical expression under every implementation rule, in
-every alternative, and the enforcers. The cheapest plan of each is settled bottom-up without bounds or limits (`memo.space`).
+every alternative, and the enforcers. The cheapest plan of each is settled bottom-up without bounds or limits (`settle`).
 """
 
 from collections.abc import Iterable

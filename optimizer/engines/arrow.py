@@ -28,8 +28,6 @@ from optimizer.settings import Settings
 
 COST_MODELS: dict[str, Callable[..., CostModel]] = {"arrow": ArrowCost, "c_out": COut, "c_mm": CMm, "spark": SparkCost}
 
-MOST_OFFERS = 16
-
 
 def cost_model(settings: Settings) -> CostModel:
     """The cost model that the settings name, with its coefficients. Raises SettingsError for a bad file of coefficients."""
@@ -53,7 +51,7 @@ class Offering(Protocol):
 
 
 def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering]) -> tuple[TraitSet, ...]:
-    """Orders that some plan of a group can deliver without a sort, reduced in the group; at most MOST_OFFERS.
+    """Orders that some plan of a group can deliver without a sort, reduced in the group.
 
     They come from stored orders and from the keys of joins, and travel up through every operator that can keep them. The
     search asks each physical operator what such an order is worth to it (`derive`), so that orders nobody would request
@@ -102,14 +100,12 @@ def offers(op: LogicalOperator, props: LogicalProps, inputs: Sequence[Offering])
     fixed = props.closure(0)
     reduced = dict.fromkeys(_order_by(props.representative(key)) for key in joined if not fixed >> key & 1)
     for offer in dict.fromkeys(found):
-        if len(reduced) >= MOST_OFFERS:
-            break
         if column_set([key.column for key in offer.collation]) & ~props.columns:
             continue
         short = reduce_traits(offer, props)
         if short.collation:
             reduced[short] = None
-    return tuple(reduced)[:MOST_OFFERS]
+    return tuple(reduced)
 
 
 @lru_cache(maxsize=4096)

@@ -106,7 +106,8 @@ def _text_of(change: RowChange | float) -> str:
         return f"no change of one row count by a factor below {number(change)}, up or down, was found that would make it win"
     by = f"{'×' if change.after > change.before else '÷'} {ratio(change.factor)}"
     rows = f"{many(number(change.after), 'row')} rather than {number(change.before)} ({by})"
-    return f"it would cost {number(change.cost)}, and no plan less, if {show_set(change.aliases)} had {rows}"
+    least = "no plan" if change.proven else "no plan that was searched"
+    return f"it would cost {number(change.cost)}, and {least} less, if {show_set(change.aliases)} had {rows}"
 
 
 def compared(asked: PlanNode, chosen: PlanNode) -> tuple[Operator, ...]:

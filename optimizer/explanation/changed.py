@@ -52,13 +52,14 @@ def unheeded(estimator: Estimator) -> list[frozenset[str]]:
 
 def names_of(columns: Columns, stats: RelationStats) -> frozenset[str]:
     """The aliases that the columns of a relation come from, in lower case."""
-    return frozenset(columns[c].origin.partition(".")[0].lower() for c in stats.columns) - {""}
+    return frozenset(columns[c].alias.lower() for c in stats.columns) - {""}
 
 
 def inside(aliases: frozenset[str], names: Sequence[frozenset[str]]) -> Relations:
-    """The relations, by their names, that a set of aliases is; 0 where it is none of them, or not whole ones."""
+    """The relations, by their names, that a set of aliases is; 0 where it is none of them, not whole ones, or several share an
+    alias, as those of two query blocks may."""
     found = [i for i, own in enumerate(names) if own and own <= aliases]
-    whole = frozenset().union(*(names[i] for i in found)) == aliases
+    whole = sorted(name for i in found for name in names[i]) == sorted(aliases)
     return sum(1 << i for i in found) if whole else 0
 
 

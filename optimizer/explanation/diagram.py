@@ -19,6 +19,7 @@ from optimizer.search.extract import give_groups
 
 EQUAL = 1e-9  # relative
 CLOSE = 1.01  # a switch point is found to within this factor
+SEARCHED = "\nof the plans that were searched: some were left out"
 SHORT = {"hash_join": "HJ", "merge_join": "MJ", "nested_loop_join": "NL"}
 
 
@@ -45,13 +46,15 @@ class Switch(NamedTuple):
 
 class Diagram(NamedTuple):
     """`cells[j][i]`: number of the plan that wins at value i of the first axis and j of the second, `costs` what it costs; one
-    row of cells where there is one axis. `plans`: in a line each, by number, as they were met. `switches`: of one axis."""
+    row of cells where there is one axis. `plans`: in a line each, by number, as they were met. `switches`: of one axis. `proven`:
+    all plans were searched."""
 
     axes: tuple[Axis, ...]
     plans: tuple[str, ...]
     cells: tuple[tuple[int, ...], ...]
     costs: tuple[tuple[float, ...], ...]
     switches: tuple[Switch, ...]
+    proven: bool
 
     @property
     def json(self) -> dict[str, Any]:
@@ -64,6 +67,7 @@ class Diagram(NamedTuple):
             "cells": self.cells,
             "costs": self.costs,
             "switches": [switch._asdict() for switch in self.switches],
+            "proven": self.proven,
         }
 
     def show(self, width: int = 100) -> str:
@@ -77,7 +81,7 @@ class Diagram(NamedTuple):
         lines += [
             f"at {s.rows:,.4g} rows of {show_set(self.axes[0].aliases)}: P{s.left + 1} → P{s.right + 1}" for s in self.switches
         ]
-        return "\n".join(lines)
+        return "\n".join(lines) + ("" if self.proven else SEARCHED)
 
 
 def axis(memo: Recosting, names: Set[str], low: float | None, high: float | None, points: int) -> Axis:
@@ -92,8 +96,8 @@ def axis(memo: Recosting, names: Set[str], low: float | None, high: float | None
     estimate = memo.rows(aliases)
     product = prod(max(1.0, memo.relations.get(name, 1.0)) for name in aliases)
     middle = max(1.0, estimate or 1.0)
-    low = low if low is not None else max(1.0, middle / 1000.0)
-    high = high if high is not None else min(max(product, 10.0 * low), 1000.0 * middle)
+    low = low if low is not None else min(max(1.0, middle / 1000.0), (high or INFINITY) / 10.0)
+    high = high if high is not None else max(min(product, 1000.0 * middle), 10.0 * low)
     if not 0.0 < low < high < INFINITY:
         raise SettingsError(f"{low:g}..{high:g} is no range of rows: two numbers above 0, the lesser one first")
     values = tuple(low * (high / low) ** (i / (points - 1)) for i in range(points))
@@ -105,13 +109,14 @@ def diagram(memo: Recosting, axes: Sequence[Axis], factors: Mapping[str, float] 
     """The plan diagram over one axis or two."""
     numbers: dict[tuple[str, ...], int] = {}
     plans: list[PlanNode] = []
-    last = 0
+    last, proven = 0, True
 
     def winner(values: Sequence[float]) -> tuple[int, float]:
-        nonlocal last
+        nonlocal last, proven
         rows = {a.aliases: value for a, value in zip(axes, values, strict=True)}
         found = memo.under(rows, factors)
-        key = tuple(f"{node.op.name} {node.op.describe(str)}" for node in found.plan.walk())
+        proven = proven and found.proven
+        key = plan_key(found.plan)
         if key not in numbers or numbers[key] != last:
             assert found.search.root is not None
             give_groups(found.search, found.search.root, found.plan)
@@ -141,7 +146,12 @@ def diagram(memo: Recosting, axes: Sequence[Axis], factors: Mapping[str, float] 
                     pending += [(middle, between, high, right), (low, left, middle, between)]
     cells = tuple(tuple(number for number, _ in row) for row in found)
     costs = tuple(tuple(cost for _, cost in row) for row in found)
-    return Diagram(tuple(axes), tuple(map(plan_line, plans)), cells, costs, tuple(switches))
+    return Diagram(tuple(axes), tuple(map(plan_line, plans)), cells, costs, tuple(switches), proven)
+
+
+def plan_key(plan: PlanNode) -> tuple[str, ...]:
+    """Equal for plans of the same operators in the same places."""
+    return tuple(f"{len(node.inputs)} {node.op.name} {node.op.describe(str)}" for node in plan.walk())
 
 
 def plan_line(plan: PlanNode) -> str:

@@ -115,9 +115,10 @@ class Judge:
         skip = self._skip(step)
         total = step.move.local + sum(below.goal.best_cost for below in step.inputs)
         known = all(below.goal.settled for below in step.inputs)
-        if skip is not None and (skip.mechanism != "accumulated" or not known):
+        cheaper = known and total < goal.best_cost * (1.0 - 1e-9)  # a gap or a heuristic left it out
+        if skip is not None and (skip.mechanism != "accumulated" or not known or cheaper):
             return self._pruned(step, skip)
-        if known and goal.best_cost < float("inf"):
+        if known and not cheaper and goal.best_cost < float("inf"):
             return self._lost(step, total, skip)
         if goal.way is not None and goal.lower >= goal.best_cost * (1.0 - 1e-9):
             return self._not_needed(step)

@@ -41,10 +41,12 @@ def check_sets(sets: Iterable[object]) -> None:
 
 
 class Recosted(NamedTuple):
-    """The cheapest plan under some figures. `search`: what found it, valid until the memo is costed again."""
+    """The cheapest plan under some figures, of those that were searched; `proven`: these were all. `search`: what found it, valid
+    until the memo is costed again."""
 
     plan: PlanNode
     search: Search
+    proven: bool
 
     @property
     def cost(self) -> float:
@@ -61,6 +63,8 @@ class Recosting:
         assert search.root is not None, "a search that has not run cannot be costed again"
         figures = search.memo.figures
         assert isinstance(figures, Figures), "costing again needs the estimator"
+        counters = search.counters
+        self._whole = not (counters.narrowed or counters.heuristic or counters.budget)
         explore_all_forms(search)
         self._first, self.figures = search, figures
         self._group, self._required = search.root.group, search.root.required
@@ -89,7 +93,7 @@ class Recosting:
                 f"the query has no inner join of exactly {show_set(missing[0])}, so it has no rows to change\n"
                 f"its relations are {', '.join(sorted(self.relations)) or 'none: it reads no table'}"
             )
-        return Recosted(extract(search, goal), search)
+        return Recosted(extract(search, goal), search, self._whole and search.counters.proven)
 
     @cached_property
     def operators(self) -> list[str]:

@@ -13,6 +13,7 @@ from optimizer.explanation.guard import Guard, refusing_guard
 from optimizer.explanation.reasons import Kind, Names, Reason
 from optimizer.explanation.walk import Missing
 from optimizer.memo.binding import bindings
+from optimizer.memo.goal import Goal
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS
 from optimizer.rules.interface import ImplementationRule, Pattern, Rule, TransformationRule
@@ -47,12 +48,7 @@ class Refusals:
             delivered = sorted({move.alternative.delivered.show(self._label) for move in missing.same})
             text = f"{asked.operator} of {where} cannot deliver {asked.traits}: here it delivers {' or '.join(delivered)}"
             return Reason(Kind.TRAITS, text)
-        if asked.operator in ENFORCERS:
-            if asked.operator not in self._search.rules.enforcers:
-                return Reason(Kind.OFF, f"{asked.operator} is off (disable)")
-            if goal.required == ANY:
-                return Reason(Kind.TRAITS, f"nothing asks {where} for an order, so nothing sorts it")
-        made = self.of_operator(asked.operator, self._search.memo.group(goal.group).members())
+        made = self.of_operator(asked.operator, goal)
         if made is not None and not missing.near:
             return made
         if missing.near:
@@ -61,21 +57,30 @@ class Refusals:
             return Reason(Kind.NO_SUCH, f"{where} has no {asked}; it has {'; '.join(texts[:SHOWN])}{more}")
         return Reason(Kind.NO_SUCH, f"{where} has no {asked.operator}")
 
-    def of_operator(self, operator: str, members: Iterable[LogicalExpr]) -> Reason | None:
-        """Why no rule makes a physical operator of some expressions; None where one does."""
+    def of_operator(self, operator: str, goal: Goal | None = None) -> Reason | None:
+        """Why nothing makes a physical operator for a goal, by default for any; None where something may."""
+        if operator in ENFORCERS:
+            if operator not in self._search.rules.enforcers:
+                return Reason(Kind.OFF, f"{operator} is off (disable)")
+            if goal is not None and goal.required != ANY:
+                return None
+            what = f"{self._names.goal(goal)} for an order, so nothing sorts it" if goal is not None else "for an order"
+            return Reason(Kind.TRAITS, f"nothing asks {what}")
         physical = [each for group in self._search.memo.groups for mexpr in group.logical for each in mexpr.physical]
         made = {each.op.name: each.rule for each in physical}  # rules of plug-ins have any name
-        rules = [rule for name, rule in self.rules.items() if name.endswith(f"_to_{operator}") or name == made.get(operator)]
+        rules = [
+            rule for name, rule in self.rules.items()
+            if isinstance(rule, ImplementationRule) and (name.endswith(f"_to_{operator}") or name == made.get(operator))
+        ]  # fmt: skip
         if not rules:
             known = sorted({*made, *(rule.name.partition("_to_")[2] for rule in IMPLEMENTATIONS), *ENFORCERS})
             hint = did_you_mean(operator, known, f"there are {', '.join(known)}")
             return Reason(Kind.NO_SUCH, f'no rule makes an operator "{operator}"; {hint}')
         if all(rule.name not in self._on for rule in rules):
             return self._off(rules[0])
-        members = list(members)
+        members = list(self.expressions().values()) if goal is None else self._search.memo.group(goal.group).members()
         refused: Reason | None = None
         for rule in rules:
-            assert isinstance(rule, ImplementationRule)
             for mexpr in members:
                 if rule.name not in self._on or not rule.pattern.takes(mexpr.op):
                     continue
@@ -106,15 +111,15 @@ class Refusals:
 
     # -- a rule that did nothing --------------------------------------------------------------------------------------------
 
-    def of_rule(self, name: str, rewrites: Mapping[str, bool] = MappingProxyType({})) -> Reason | None:
-        """Why a rule of the search made nothing, or one of `rewrites`, before it, which did not fire (False: its stage was left
-        out); None where it fired. Raises SettingsError for a name that is no rule's."""
+    def of_rule(self, name: str, rewrites: Mapping[str, str] = MappingProxyType({})) -> Reason | None:
+        """Why a rule of the search made nothing, or one of `rewrites`, before it, which did not fire (and why it was not asked,
+        if so); None where it fired. Raises SettingsError for a name that is no rule's."""
         rule = self.rules.get(name)
         if rule is None and name in rewrites:
             if name in self._search.context.settings.disable:
                 return Reason(Kind.OFF, f"the rule {name} is off (disable)")
-            if not rewrites[name]:
-                return Reason(Kind.OFF, f"{name} is a rule of the pre-pass, which is off (prepass)")
+            if rewrites[name]:
+                return Reason(Kind.OFF, f"{name} is a rule of {rewrites[name]}")
             return Reason(Kind.NO_MATCH, f"{name} rewrites trees before the search, and found nothing to rewrite in this query")
         if rule is None:
             if name in ENFORCERS:

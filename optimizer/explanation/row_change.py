@@ -22,12 +22,14 @@ EQUAL = 1e-9  # relative
 
 
 class RowChange(NamedTuple):
-    """If the relations `aliases` had `after` rows rather than `before`, the plan would cost `cost`, and no plan less."""
+    """If the relations `aliases` had `after` rows rather than `before`, the plan would cost `cost`, and no plan less; not
+    `proven`: none of those that were searched."""
 
     aliases: frozenset[str]
     before: float
     after: float
     cost: float
+    proven: bool
 
     @property
     def factor(self) -> float:
@@ -95,7 +97,8 @@ def smallest_change(
         factor, order, direction = heappop(waiting)
         if direction.won is not None:
             after = direction.rows(direction.won)
-            return RowChange(direction.aliases, direction.before, after, own({direction.aliases: after}))
+            changed = {direction.aliases: after}
+            return RowChange(direction.aliases, direction.before, after, own(changed), memo.under(changed).proven)
         if tries == MOST_TRIES:
             return factor
         tries += 1

@@ -34,7 +34,7 @@ from optimizer.memo.mexpr import LogicalExpr
 from optimizer.pipeline import OptimizedQuery
 from optimizer.plan_space.expansion import expand_all
 from optimizer.plan_space.of_search import full_space
-from optimizer.plan_space.settle import cost_of, settle
+from optimizer.plan_space.settle import cost_of
 from optimizer.search.set_goals import PARTITION
 from optimizer.trace.recorder import Trace
 
@@ -47,12 +47,12 @@ class Why:
 
     `planned`: plans it and fills the trace given; a question uses the search up, so each but the first plans anew. `again`: plans
     it with a join order forced. `changes`: whether to look for a change of one row count. `rewrites`: names of the rules before
-    the search, and whether their stage is on.
+    the search, and what they are rules of where that is off.
     """
 
     def __init__(
         self, planned: Callable[[Trace], OptimizedQuery], again: Callable[[str], OptimizedQuery], changes: bool = True,
-        rewrites: Mapping[str, bool] = MappingProxyType({}),
+        rewrites: Mapping[str, str] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self._planned, self._again, self._asks, self._rewrites = planned, again, changes, rewrites
         self._plan()
@@ -133,12 +133,9 @@ class Why:
             step = self._found(found)
             assert step is not None, "a plan of the space is in the space"
             return self._exists(f"{asked}, the cheapest plan that has it", step)
-        reason = refusals.of_operator(name, refusals.expressions().values())
+        reason = refusals.of_operator(name)
         if reason is None or reason.kind is Kind.NO_SUCH:
-            if name not in ("sort", "partial_sort"):
-                raise SettingsError(reason.text if reason else f"no plan has a {name}")
-            off = name not in self._search.rules.enforcers
-            reason = Reason(Kind.OFF, f"{name} is off (disable)") if off else Reason(Kind.TRAITS, "nothing asks for an order")
+            raise SettingsError(reason.text if reason else f"no plan has a {name}")
         return self._absent(asked, reason)
 
     def rule(self, name: str) -> Answer:
@@ -247,8 +244,7 @@ class Why:
     def _cheapest_with(self, name: str) -> Asked | None:
         """The cheapest plan of the space that has an operator of that name somewhere."""
         space = full_space(self._search)
-        choices, label = space.choices, self._query.columns.label
-        settled = settle(choices, space.root)
+        settled, label = space.settled, self._query.columns.label
         least: dict[int, tuple[float, int, int]] = {}  # by choice: cost, way, and which input has it (-1: the way itself)
         for n in settled.order:
             options = [(INFINITY, -1, -1)]

@@ -9,11 +9,14 @@ groups are final in order of falling importance, as in Dijkstra's algorithm.
 """
 
 from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
-from optimizer.iterative.match import Match
+from optimizer.algebra.trees import Tree
 from optimizer.memo.goal import INFINITY
 from optimizer.memo.group import Group
 from optimizer.memo.memo import Memo
+from optimizer.memo.mexpr import LogicalExpr
+from optimizer.rules.interface import TransformationRule
 
 CEILING = 0.99  # an input is never quite as important as what uses it
 FLOOR = 1e-6  # and never unimportant: a cheap group may hold an expression that a rule needs
@@ -45,6 +48,15 @@ def share(part: Group, whole: Group) -> float:
 def _cost(group: Group) -> float:
     best = min((goal.best_cost for goal in group.goals.values()), default=INFINITY)
     return best if best < INFINITY else group.lower
+
+
+class Match(NamedTuple):
+    """A transformation rule that applies to a binding of an expression, with what it makes of it (None: not asked yet, the
+    rule looks at one operator); `rule` None: all implementation rules at the expression."""
+
+    mexpr: LogicalExpr
+    rule: TransformationRule | None = None
+    produced: list[Tree] | None = None
 
 
 class MatchQueue:

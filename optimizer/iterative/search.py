@@ -20,8 +20,7 @@ from optimizer.algebra.traits import TraitSet
 from optimizer.algebra.trees import Tree
 from optimizer.iterative.cost_graph import CostGraph
 from optimizer.iterative.first_order import insert_first_order, why_not_exact
-from optimizer.iterative.importance import MatchQueue
-from optimizer.iterative.match import Match
+from optimizer.iterative.importance import Match, MatchQueue
 from optimizer.joins.collect import written_order
 from optimizer.memo.binding import bindings
 from optimizer.memo.bounds import lower_bounds_fall

@@ -25,13 +25,10 @@ from typing import TypeVar
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.plan import PlanNode
 from optimizer.algebra.traits import Alternative
-from optimizer.errors import SpaceTooLarge
 from optimizer.plan_space.cheapest import Cheapest
 from optimizer.plan_space.operator_trees import count_operator_trees
 from optimizer.plan_space.settle import settle
 from optimizer.plan_space.ways import Choice, Way
-
-MOST_ENUMERATED = 1_000_000
 
 Token = TypeVar("Token")
 WayKey = tuple[PhysicalOperator, Alternative, tuple[int, ...]]
@@ -52,10 +49,10 @@ class PlanSpace:
 
     def __init__(self, choices: Sequence[Choice], root: int) -> None:
         self.choices, self.root = choices, root
-        self._settled = settle(choices, root)
+        self.settled = settle(choices, root)
         self._counts = [0] * len(choices)
-        for number in self._settled.order:
-            self._counts[number] = sum(self._through(way) for way in self._settled.ways[number])
+        for number in self.settled.order:
+            self._counts[number] = sum(self._through(way) for way in self.settled.ways[number])
         self._ends: dict[int, list[int]] = {}
         self._numbers: dict[int, dict[WayKey, int]] = {}
 
@@ -65,17 +62,17 @@ class PlanSpace:
 
     @property
     def best_cost(self) -> float:
-        return self._settled.best[self.root]
+        return self.settled.best[self.root]
 
     @cached_property
     def size(self) -> tuple[int, int]:
         """How many choices and ways it takes to describe the space."""
-        numbers = [n for n in self._settled.order if self._counts[n]]
-        return len(numbers), sum(len(self._settled.ways[n]) for n in numbers)
+        numbers = [n for n in self.settled.order if self._counts[n]]
+        return len(numbers), sum(len(self.settled.ways[n]) for n in numbers)
 
     def operator_trees(self) -> int | None:
         """How many different trees of operators the plans are; None where counting them would take too long."""
-        return count_operator_trees(self.choices, self._settled, self.root)
+        return count_operator_trees(self.choices, self.settled, self.root)
 
     def unrank(self, rank: int) -> PlanNode:
         """The plan of number `rank`. Raises ValueError outside 0 … count - 1."""
@@ -85,7 +82,7 @@ class PlanSpace:
         def pick(number: int, rank: int) -> tuple[Way, list[int]]:
             ends = self._ends_of(number)
             at = bisect_right(ends, rank)
-            way = self._settled.ways[number][at]
+            way = self.settled.ways[number][at]
             rank -= ends[at - 1] if at else 0
             digits = []
             for i in way.inputs:
@@ -104,10 +101,10 @@ class PlanSpace:
             if at < 0:
                 at = self._number_of(node, number)
                 stack.append((node, number, at))
-                way = self._settled.ways[number][at]
+                way = self.settled.ways[number][at]
                 stack.extend((child, i, -1) for child, i in zip(reversed(node.inputs), reversed(way.inputs), strict=True))
                 continue
-            inputs = self._settled.ways[number][at].inputs
+            inputs = self.settled.ways[number][at].inputs
             rank = 0
             for i in reversed(inputs):
                 rank = rank * self._counts[i] + ranks.pop()
@@ -132,22 +129,9 @@ class PlanSpace:
             found[random.randrange(self.count)] = None
         return list(found)
 
-    def sample(self, size: int, random: Random) -> Iterator[PlanNode]:
-        """`size` plans drawn uniformly and independently."""
-        return (self.unrank(rank) for rank in self.sample_ranks(size, random))
-
-    def enumerate(self, most: int = MOST_ENUMERATED) -> Iterator[PlanNode]:
-        """Every plan, by number. Raises SpaceTooLarge, at once, when there are more than `most`."""
-        if self.count > most:
-            raise SpaceTooLarge(
-                f"the space has {show_count(self.count)} plans, more than the {most:,} that are listed one by one\n"
-                "draw a sample of them, or ask for the cheapest"
-            )
-        return (self.unrank(rank) for rank in range(self.count))
-
     def cheapest(self) -> Iterator[PlanNode]:
         """Every plan from the cheapest up, each found when it is asked for; equal costs in a fixed order."""
-        by_cost = Cheapest(self._settled)
+        by_cost = Cheapest(self.settled)
         position = 0
         while by_cost.has(self.root, position):
             yield self._build(position, by_cost.pick)
@@ -164,14 +148,14 @@ class PlanSpace:
         """For each way of a choice, the first number that is no longer of a plan through it."""
         ends = self._ends.get(number)
         if ends is None:
-            ends = self._ends[number] = list(accumulate(self._through(way) for way in self._settled.ways[number]))
+            ends = self._ends[number] = list(accumulate(self._through(way) for way in self.settled.ways[number]))
         return ends
 
     def _number_of(self, node: PlanNode, number: int) -> int:
         """Which way of a choice has the operator, promises and input groups of a plan's root."""
         known = self._numbers.get(number)
         if known is None:
-            ways, groups = self._settled.ways[number], self.choices
+            ways, groups = self.settled.ways[number], self.choices
             known = {(w.op, w.alternative, tuple(groups[i].group for i in w.inputs)): at for at, w in enumerate(ways)}
             self._numbers[number] = known
         at = known.get((node.op, node.alternative, tuple(child.group for child in node.inputs)))

@@ -24,11 +24,10 @@ from optimizer.plugins.signatures import check_arguments
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.rules.catalog import ENFORCERS, IMPLEMENTATIONS, TRANSFORMATIONS
-from optimizer.settings import ESTIMATORS, Settings, not_one_of
+from optimizer.settings import ESTIMATORS, PARTITIONERS, Settings, not_one_of
 from optimizer.stats.choose import EstimatorFactory, estimator_factory
 from optimizer.stats.true import RowCounter
 
-BUILT_IN = ("branch", "conservative")  # enumerators of splits
 _in_use: tuple[str, ...] = ()
 _RULES = frozenset(rule.name for rule in (*rules_of((*QUICK, *PROGRAM)), *TRANSFORMATIONS, *IMPLEMENTATIONS)) | set(ENFORCERS)
 
@@ -67,8 +66,8 @@ def chosen_estimator(settings: Settings, plugins: Registry, counter: RowCounter 
 def chosen_enumerator(settings: Settings, plugins: Registry) -> Enumerator | None:
     """The enumerator that the settings name, where it is a plug-in's. Raises SettingsError."""
     own = own_enumerators(plugins)
-    if settings.partitioner not in (*BUILT_IN, *own):
-        raise not_one_of("partitioner", settings.partitioner, (*BUILT_IN, *own))
+    if settings.partitioner not in (*PARTITIONERS, *own):
+        raise not_one_of("partitioner", settings.partitioner, (*PARTITIONERS, *own))
     return own.get(settings.partitioner)
 
 

@@ -65,21 +65,14 @@ class BatchRun(NamedTuple):
 
 
 class Rewritten(NamedTuple):
-    """What a program or a stage made of a tree. `converged`: every batch that runs to a fixpoint reached it. `given`: what its
-    firings began with, if not the tree of the stage before. `lost`: what the search is not given to choose from, so that its plan
-    is not called proven."""
+    """What a program or a stage made of a tree. `converged`: every batch that runs to a fixpoint reached it. `lost`: what the
+    search is not given to choose from, so that its plan is not called proven."""
 
     tree: Tree
     firings: Sequence[Firing]
     converged: bool = True
     batches: Sequence[BatchRun] = ()
-    given: tuple[Firing, ...] = ()
     lost: str = ""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """A sentence on each batch that was stopped."""
-        return tuple(run.note for run in self.batches if run.stopped is not None)
 
 
 def counted(firings: Iterable[Firing]) -> tuple[tuple[str, int], ...]:

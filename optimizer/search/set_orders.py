@@ -11,7 +11,6 @@ from typing import NamedTuple
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, union
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.traits import ANY, TraitSet, ascending
-from optimizer.engines.arrow import MOST_OFFERS
 from optimizer.joins.set_table import Starts
 from optimizer.memo.goal import INFINITY, Goal
 from optimizer.memo.group import Group
@@ -82,7 +81,7 @@ class SetOrders:
         if self._useful is None:
             leaves = region.leaves
             known = region.table is not None and not region.methods.merge and not region.heuristic and not region.grown
-            odd = region.pinned or any(leaf.props.at_most_one_row or len(leaf.offers) >= MOST_OFFERS for leaf in leaves)
+            odd = region.pinned or any(leaf.props.at_most_one_row for leaf in leaves)
             inside = any(leaf.sorted_inside for leaf in leaves)
             self._useful = known and not odd and inside and region.search.exploration == "all"
         return self._useful

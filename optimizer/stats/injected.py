@@ -53,7 +53,7 @@ def injected(setting: str, catalog: Catalog, columns: Columns) -> Injected:
     """The estimator that the setting `injected` asks for. Raises SettingsError, also when its file names a relation that the
     query does not have."""
     cardinalities = injected_cardinalities(setting)
-    aliases = {column.origin.removesuffix(f".{column.name}").lower() for column in columns if column.origin}
+    aliases = {column.alias.lower() for column in columns if column.origin}
     unknown = sorted(frozenset().union(*cardinalities) - aliases)
     if unknown:
         raise SettingsError(

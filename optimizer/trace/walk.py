@@ -65,8 +65,8 @@ class Walk:
             return Stop(text, lambda event, state: event.get("rule") == words[1])
         if len(words) == 2 and words[0] in ("group", "goal"):
             digits = words[1].removeprefix("G" if words[0] == "group" else "g")
-            if not digits.removeprefix("-").isdecimal():
-                raise PlanscopeError(f'"{words[1]}" is not the number of a {words[0]}')
+            if not digits.removeprefix("-").isdecimal() or len(digits) > 12:
+                raise PlanscopeError(f'"{words[1]:.60}" is not the number of a {words[0]}')
             number = int(digits)
             if words[0] == "goal":
                 return Stop(text, lambda event, state: number in _named(event, "goal"))

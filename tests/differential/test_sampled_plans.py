@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from experiments.plan_space import compare_run, draw, leaves_choice, plan_line, ready
+from experiments.plan_space import compare_run, draw, leaves_choice, operator_line, ready
 from experiments.timing import run
 from optimizer.catalog.table import Catalog
 from optimizer.dataset import open_dataset
@@ -39,13 +39,13 @@ def run_sample(session: Session, sql: str, size: int, random: Random, most: floa
     expected = run(query)
     ranks = draw(space, size, random, most / space.best_cost)
     if space.count < 20_000:
-        assert len(ranks) == min(size, sum(plan.cost <= most for plan in space.enumerate()))
+        assert len(ranks) == min(size, sum(plan.cost <= most for plan in map(space.unrank, range(space.count))))
     else:
         assert len(ranks) == size
     for rank in ranks:
         plan = ready(space.unrank(rank), query)
         found = compare_run(query, plan, expected)
-        assert found.difference is None, f"plan {rank}, {plan_line(plan)}: {found.difference}"
+        assert found.difference is None, f"plan {rank}, {operator_line(plan)}: {found.difference}"
     return len(ranks)
 
 
@@ -84,7 +84,7 @@ class Sampler:
             try:
                 assert_agrees(query, expected, everything, rows_of(run(optimized, plan)))
             except Exception as error:
-                message = f"plan {rank}, {plan_line(plan)}: {type(error).__name__}: {error}\n\n{query.sql}\n\ndataset {index}"
+                message = f"plan {rank}, {operator_line(plan)}: {type(error).__name__}: {error}\n\n{query.sql}\n\ndataset {index}"
                 raise AssertionError(message) from error
             self.ran += 1
 

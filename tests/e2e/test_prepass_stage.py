@@ -1,9 +1,11 @@
 """The pre-pass from the command line: every firing before and after, programs from files, what did not converge."""
 
 import json
+import re
 from pathlib import Path
 
 from executor.session import Session
+from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
 from optimizer.prepass.program_text import parse_program
 
@@ -30,6 +32,22 @@ def test_as_json(planscope) -> None:
     assert first["before"].startswith("filter  ") and first["after"].startswith("join  inner on ")
     bound = json.loads(planscope("explain", "job/1a", "--stage", "bind", "--format", "json").out)
     assert bound["stage"] == "bind" and bound["firings"] == [] and "join  cross" in bound["tree"]
+
+
+def test_every_firing_of_every_part_is_in_its_batch(planscope, shop) -> None:
+    """A common table expression that is kept and the query that reads it are rewritten one after the other."""
+    sql = "with s as materialized (select id+0 as y, name from people where id>0 and 1=1) select p.y from s p, s q where p.y=q.y "
+    sql += "and p.name>'1' and q.name>'1' and 2=2"
+    told = json.loads(planscope("explain", sql, "-d", str(shop), "--stage", "prepass", "--format", "json").out)
+    known = {("spool_filter", "readers"), ("required_only", "readers")}
+    known |= {(rule.name, batch.name) for batch in PROGRAM for rule in rules_of((batch,))}
+    fired = [(each["rule"], each["batch"]) for each in told["firings"]]
+    assert len(fired) > 8 and {"spool_filter", "constant_fold"} <= {rule for rule, _ in fired}
+    assert set(fired) <= known, fired
+    text = planscope("explain", sql, "-d", str(shop), "--stage", "prepass").out
+    assert [line.split() for line in text.splitlines() if re.match(r" ?[0-9]+  ", line)] == [
+        [str(i + 1), rule] for i, (rule, _) in enumerate(fired)
+    ]
 
 
 def test_the_printed_program_can_be_given_back(planscope, shop, tmp_path: Path) -> None:
@@ -62,7 +80,7 @@ def test_what_did_not_converge_is_said_everywhere(planscope, shop, tmp_path: Pat
     plan = " ".join(planscope(*arguments).out.split())
     assert "the pre-pass did not reach its fixpoint" in plan and note in plan
     value = json.loads(planscope(*arguments, "--stage", "prepass", "--format", "json").out)
-    assert value["converged"] is False and value["notes"] == [note] and value["batches"][0]["stopped"] == "passes"
+    assert value["converged"] is False and value["notes"] == [note] and value["batches"][-1]["stopped"] == "passes"
     query = Session(str(shop), program=parse_program(ONE_PASS)).optimize(SQL)
     assert query.stages[-1].notes == (note,) and not query.search.prepass_converged
 

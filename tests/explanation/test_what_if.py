@@ -11,6 +11,8 @@ from executor.session import Session
 from experiments.cli import main
 from memo_viz.plan_diagram import _Scale, colour, plan_diagram_svg
 from optimizer.errors import SettingsError
+from optimizer.explanation.answer import Answer
+from optimizer.explanation.row_change import RowChange
 from tests.explanation.test_recost import QUERIES, SHOP, rows_of
 
 
@@ -40,6 +42,19 @@ def test_a_plan_that_a_gap_allowed_is_not_the_winner(sql: str) -> None:
     assert found.winner_changes is (found.before > found.plan.cost * 1.001)
 
 
+def test_what_was_not_searched_is_not_said_to_be_dearer() -> None:
+    sql = "select count(*) from a left join b on a.k = b.k join c on a.x = c.j join d on a.x = d.y left join c e on b.j = e.j"
+    for proven, settings in ((True, {}), (False, {"exact_mixed_sets": 1, "exact_mixed_below": 2}), (False, {"budget_tasks": 20})):
+        what_if = Session(SHOP, settings).what_if(sql)
+        diagram, found = what_if.diagram([({"a"}, None, None)], points=2), what_if.under(rows_of({"a": 30}))
+        for answer in (diagram, found):
+            assert answer.proven is proven is answer.json["proven"]
+            assert ("of the plans that were searched" in answer.show()) is not proven
+        changed = RowChange(frozenset("a"), 1.0, 2.0, 3.0, found.proven)
+        answer = Answer("a plan", "exists", None, 3.0, 2.0, change=changed)
+        assert ("and no plan less" if proven else "and no plan that was searched less") in answer.text
+
+
 def test_a_diagram_has_the_winner_of_each_point() -> None:
     what_if = Session(SHOP).what_if(QUERIES[0])
     one = what_if.diagram([(frozenset("a"), 1.0, 1e6)], points=6)
@@ -52,6 +67,9 @@ def test_a_diagram_has_the_winner_of_each_point() -> None:
     assert [s.left for s in one.switches] == met[:-1] and met[-1] == one.cells[0][-1]
     assert all(a.rows < b.rows for a, b in pairwise(one.switches))
     assert f"P{met[0] + 1} → P{met[1] + 1}" in one.show()
+    for low, high in ((1e9, None), (None, 0.1)):  # far from the estimate
+        (axis,) = what_if.diagram([(frozenset("a"), low, high)], points=2).axes
+        assert axis.values[1] == pytest.approx(10 * axis.values[0])
     two = what_if.diagram([(frozenset("a"), 1.0, 1e6), (frozenset("bc"), None, None)], points=3)
     assert len(two.cells) == len(two.cells[0]) == 3 and not two.switches
     for picture in (one, two):
@@ -66,7 +84,7 @@ def test_a_diagram_has_the_winner_of_each_point() -> None:
     [
         (2, 150_000, "10 100 1,000 10,000 100,000"), (30, 300, "50 100 200"),
         (10_893, 15_117, "11,000 12,000 13,000 14,000 15,000"), (1e6, 1e9, "10⁶ 10⁷ 10⁸ 10⁹"), (1e12, 3e12, "10¹² 2·10¹² 3·10¹²"),
-        (5, 5, "5"),
+        (5, 5, "5"), (0, 0, "0 0.4 0.6 0.8 1"), (0, 700, "0 200 400 600"),
     ],
 )  # fmt: skip
 def test_axes_have_round_numbers_written_in_one_way(low: float, high: float, labels: str) -> None:
@@ -100,6 +118,7 @@ def test_the_command(shop: str, capsys: pytest.CaptureFixture[str], tmp_path: py
         for ending, head in (("png", b"\x89PNG"), ("pdf", b"%PDF")):
             assert run(*axes, "--points", "5", "-o", f"{tmp_path}/d.{ending}") == (0, "", "")
             assert Path(f"{tmp_path}/d.{ending}").read_bytes().startswith(head)
+    assert main(["what-if", "select * from a", "-d", shop, "--set", "cost_model=c_out", "--sweep", "a", "-o", picture]) == 0
     for arguments, part in (
         ((), "say what is to be another"),
         (("--rows", "{a}=many"), "is no number"),
@@ -115,14 +134,23 @@ def test_the_command(shop: str, capsys: pytest.CaptureFixture[str], tmp_path: py
 
 
 def test_names_with_blanks_are_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for name in ("order items", "big {x}, too"):
+    for name in ("order items", "v1.0={x}, too"):
         (tmp_path / f"{name}.csv").write_text("k\n1\n2\n")
     sql = """select * from "order items" a join "order items" on a.k = "order items".k
-             join "big {x}, too" on "big {x}, too".k = a.k"""
+             join "v1.0={x}, too" on "v1.0={x}, too".k = a.k"""
     assert main(["memo", sql, "-q", "-d", str(tmp_path)]) == 0
     assert "\norder items  G" in capsys.readouterr().out
-    for names in ("{order items}", "{ A , Order items}", "order items,a", '"order items"', '{"big {x}, too"}'):
+    for names in ("{order items}", "{ A , Order items}", "order items,a", '"order items"', '{a,"v1.0={x}, too"}'):
         assert main(["what-if", sql, "-d", str(tmp_path), "--rows", f"{names}=50"]) == 0, names
+        for span in ("", "=1..9"):
+            assert main(["what-if", sql, "-d", str(tmp_path), "--sweep", f"{names}{span}", "--points", "2"]) == 0, names
+
+
+def test_one_alias_in_two_query_blocks_is_no_join() -> None:
+    """The scans have the rows, not what joins them."""
+    session = Session({"t": {"a": list(range(50)), "b": [i % 10 for i in range(50)]}})
+    found = session.what_if("select o.a from t o join (select o.a as k, b from t o) s on o.b = s.b").under(rows_of({"o": 100}))
+    assert [node.rows for node in found.plan.walk() if not node.inputs] == [100.0, 100.0] and found.plan.rows > 100.0
 
 
 def test_no_two_plans_have_one_colour() -> None:

@@ -72,7 +72,7 @@ def _relations(columns: ColumnSet, context: RuleContext) -> list[ColumnSet]:
     """The columns, those of one stored relation together."""
     found: dict[str, ColumnSet] = {}
     for id in column_ids(columns):
-        alias = context.columns[id].origin.partition(".")[0]
+        alias = context.columns[id].alias
         if alias:
             found[alias] = found.get(alias, 0) | 1 << id
     return list(found.values())

@@ -4,6 +4,7 @@ import copy
 import itertools
 import json
 import re
+import tracemalloc
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from typing import Any
@@ -15,11 +16,11 @@ from test_memo_pictures import HOSTILE, texts, tips
 
 from experiments.workloads.queries import resolve_sql
 from memo_viz import style
-from memo_viz.graph import full_name, joined_relations, memo_graph
+from memo_viz.graph import memo_graph
 from memo_viz.growth import _bests, growth_svg
 from memo_viz.join_graph import conjuncts, join_graphs
 from memo_viz.listing import memo_listing
-from memo_viz.names import group_names, whole_sets
+from memo_viz.names import called, group_names, groups_called
 from memo_viz.pictures import (
     Picture,
     find_group,
@@ -129,7 +130,7 @@ def test_groups_are_found_by_name(q5: Events) -> None:
     graph = memo_graph(state)
     for node, name in graph.nodes(data="name"):  # also as tooltips have it, with all relations of a long set
         if graph.nodes[node]["kind"] == "group":
-            assert {find_group(state, name), find_group(state, full_name(graph.nodes[node]))} == {graph.nodes[node]["id"]}
+            assert {find_group(state, name), find_group(state, graph.nodes[node]["whole"])} == {graph.nodes[node]["id"]}
     assert memo_shown(q5, focus="{region, nation}", depth=1).nodes["G4"]["name"] == "nation"
 
 
@@ -140,8 +141,25 @@ def test_a_set_with_a_name_that_is_cut_is_found_by_all_its_relations(tpch: Catal
         recorded(f"select {names[0]}.n_name from {', '.join(f'nation {name}' for name in names)} where {links}", tpch)
     ).final()
     found = find_group(state, "{" + ", ".join(reversed(names)) + "}")
-    assert "…" in group_names(state)[found] and whole_sets(state)[found] == "{" + ", ".join(names) + "}"
+    assert "…" in group_names(state)[found] and called(state)[found].whole == "{" + ", ".join(names) + "}"
     assert find_group(state, group_names(state)[found]) == found
+
+
+@pytest.mark.parametrize(("query", "settings"), [
+    ("tpch/q02", {"region": "tasks"}), ("tpch/q17", {"region": "tasks"}), ("tpch/q21", {"region": "tasks"}),
+    ("tpch/q21", {"region": "tasks", "budget_tasks": 60}),
+    ("select 1 from nation x join nation y on x.n_regionkey = y.n_regionkey left join nation z on y.n_nationkey = z.n_regionkey "
+     "join nation w on w.n_regionkey = x.n_regionkey", {"enumeration": "rules"}),
+])  # fmt: skip
+def test_every_name_that_is_printed_finds_its_group(tpch: Catalog, query: str, settings: dict[str, Any]) -> None:
+    state = Replay(recorded(query, tpch, **settings)).final()
+    listing = memo_listing(state)
+    for id, found in called(state).items():
+        if state.groups[id].merged_into is None:
+            assert groups_called(state, found.name) == groups_called(state, found.whole) == {id}, found
+            assert f"{found.whole}  " in listing and f"\n{found.whole}" in f"\n{listing}"
+            turned = "{" + ", ".join(called(state)[each].name for each in reversed(found.relations)) + "}"
+            assert groups_called(state, turned), turned
 
 
 def test_long_names_that_are_alike_are_told_apart() -> None:
@@ -179,9 +197,9 @@ def test_the_memo_graph_is_one_for_networkx(q5: Events) -> None:
 
 def test_relations_of_joins_are_those_below_them(q17: Events) -> None:
     state = Replay(q17).final()
-    leaves = joined_relations(state)
+    leaves = {id: each.relations for id, each in called(state).items()}
     for mexpr in state.mexprs.values():
-        if mexpr.op in ("hash_join", "merge_join"):
+        if mexpr.op in ("hash_join", "merge_join") and mexpr.detail.startswith("inner"):
             assert set(leaves[mexpr.group]) == {leaf for i in mexpr.inputs for leaf in leaves[i]}
 
 
@@ -264,6 +282,12 @@ def test_changed_lines() -> None:
     gone, new = changed_lines(before, [[0, "limit", "1"], *([d + 1, op, text] for d, op, text in before[1:])])
     assert [(line.sign, line.below) for line in gone] == [("−", 0), ("", 2)]
     assert [(line.sign, line.below, line.depth) for line in new] == [("+", 0, 0), ("", 2, 2)]
+    chain = [[depth, "filter", str(depth)] for depth in range(1_000)]
+    tracemalloc.start()
+    gone, new = changed_lines(chain, [*chain[:-1], [999, "scan", "a"]])
+    assert [line.sign for line in (*gone, *new)] == [*([""] * 999), "−", *([""] * 999), "+"]
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000  # by a subtree in full for each operator it was 45 MB
+    tracemalloc.stop()
 
 
 def test_rules_count_firings(q17: Events) -> None:

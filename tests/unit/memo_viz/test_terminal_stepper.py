@@ -148,6 +148,8 @@ def test_a_picture(stepper: Stepper, tmp_path: Path) -> None:
     stepper.run(f"svg {tmp_path / 'part.svg'} nation")
     whole, part = (ET.fromstring((tmp_path / name).read_text("utf-8")) for name in ("memo.svg", "part.svg"))
     assert len(list(whole.iter())) > len(list(part.iter()))
+    stepper.run(f"svg {tmp_path / 'a b.SVG'} nation")
+    assert len(list(ET.parse(tmp_path / "a b.SVG").getroot().iter())) == len(list(part.iter()))
     with pytest.raises(PlanscopeError, match="cannot write"):
         stepper.run(f"svg {tmp_path / 'no' / 'memo.svg'}")
 
@@ -162,6 +164,7 @@ def test_a_picture(stepper: Stepper, tmp_path: Path) -> None:
         ("goto " + "9" * 30, "goto takes a number"),
         ("goto", "goto takes the number of an event"), ("delete 7", 'no breakpoint "7"'), ("group G99", 'no group "G99"'),
         ("group", "which group"), ("goal x", 'no goal "x"'), ("why m12345", 'no expression "m12345"'), ("svg", "svg FILE writes"),
+        ("until group " + "9" * 5_000, "is not the number of a group"), ("delete " + "9" * 5_000, "no breakpoint"),
         ("svg t.jsonl", "end the name in .svg"), ("set pruning=none", "recorded trace"), ("rows a=1", "recorded trace"),
         ("again", "recorded trace"), ("fly\x1b[2J", "no command"),
     ],

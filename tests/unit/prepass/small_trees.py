@@ -45,6 +45,11 @@ def steps(rewritten: Rewritten) -> list[str]:
     return [f"{f.rule} {count(f.before)}>{count(f.after)}" for f in rewritten.firings]
 
 
+def notes(rewritten: Rewritten) -> list[str]:
+    """What is said of each batch that was stopped."""
+    return [run.note for run in rewritten.batches if run.stopped]
+
+
 def count(tree: Node) -> int | None:
     return tree.op.count if isinstance(tree, Tree) and isinstance(tree.op, Limit) else None
 

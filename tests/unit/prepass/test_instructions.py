@@ -9,7 +9,7 @@ from optimizer.prepass.program import PROGRAM
 from optimizer.prepass.report import Stop
 from optimizer.rules.interface import ANY, RuleContext, node
 from optimizer.settings import Settings
-from tests.unit.prepass.small_trees import count, cross, limit, run, scan, steps, turn, where
+from tests.unit.prepass.small_trees import count, cross, limit, notes, run, scan, steps, turn, where
 
 PAIR = cross(limit(9, scan(0)), limit(9, scan(1)))
 
@@ -103,7 +103,7 @@ def test_a_match_limit_holds_for_its_batch_alone() -> None:
     result = run(PAIR, Batch("some", (lower,), match_limit=2), Batch("others", (lower,), match_limit=3))
     assert steps(result) == ["lower 9>8", "lower 8>7", "lower 7>6", "lower 6>5", "lower 5>4"]
     assert [b.stopped for b in result.batches] == [Stop.MATCH_LIMIT] * 2 and not result.converged
-    assert result.notes[0] == "batch some: stopped at its match limit of 2 firings; last fired lower ×2"
+    assert notes(result)[0] == "batch some: stopped at its match limit of 2 firings; last fired lower ×2"
 
 
 @pytest.mark.parametrize("order", list(MatchOrder))
@@ -147,7 +147,7 @@ def test_a_fixpoint_within_a_maximum_of_passes() -> None:
     tower = limit(1, limit(2, limit(3, limit(4, scan(0)))))
     result = run(tower, Batch("b", (follow,), passes=2))
     assert not result.converged
-    assert result.notes == ("batch b: no fixpoint within 2 passes; in the last one fired follow ×2",)
+    assert notes(result) == ["batch b: no fixpoint within 2 passes; in the last one fired follow ×2"]
     assert run(tower, Batch("b", (follow,), passes=4)).converged
 
 
@@ -165,7 +165,7 @@ def test_prepass_limit_stops_the_whole_program(order: MatchOrder) -> None:
     result = run(PAIR, *program, settings=Settings(prepass_limit=5))
     assert len(result.firings) == 5 and not result.converged
     assert [(b.batch, b.stopped) for b in result.batches] == [("a", Stop.PREPASS_LIMIT)]
-    assert "batch a: stopped at the setting prepass_limit" in result.notes[0]
+    assert "batch a: stopped at the setting prepass_limit" in notes(result)[0]
 
 
 @pytest.mark.parametrize(("order", "depth"), [(o, 400 if o is MatchOrder.TOP_DOWN else 5_000) for o in MatchOrder])

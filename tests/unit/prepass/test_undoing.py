@@ -8,7 +8,7 @@ from optimizer.prepass.instructions import Batch, MatchOrder, Subprogram
 from optimizer.prepass.report import Rewritten, Stop
 from optimizer.rules.interface import ANY, RuleContext, Sweep, node
 from optimizer.settings import Settings
-from tests.unit.prepass.small_trees import BIG, columns_of, count, cross, limit, run, scan, turn
+from tests.unit.prepass.small_trees import BIG, columns_of, count, cross, limit, notes, run, scan, turn
 
 ORDERS = pytest.mark.parametrize("order", list(MatchOrder))
 FORMS = pytest.mark.parametrize(("order", "one_firing"), [(o, f) for o in MatchOrder for f in (False, True)])
@@ -18,7 +18,7 @@ def came_back(result: Rewritten, *rules: str) -> None:
     stopped = [b for b in result.batches if b.stopped is Stop.CAME_BACK]
     assert stopped and not result.converged
     assert {name for name, _ in stopped[0].rules} == set(rules)
-    assert all(rule in result.notes[0] for rule in rules)
+    assert all(rule in notes(result)[0] for rule in rules)
     assert len(result.firings) < 200
 
 
@@ -75,9 +75,9 @@ def test_a_pair_beside_another_rule_leaves_a_tree_that_was_there(order: MatchOrd
 
 def test_the_note_names_the_batch_and_the_rules() -> None:
     result = run(limit(5, scan(0)), Batch("loops", (turn(5, 6), turn(6, 5))))
-    assert result.notes[0].startswith("batch loops: a state came back, so it was stopped: ")
-    assert result.notes[0].endswith(" undo each other")
-    assert "5_to_6" in result.notes[0] and "6_to_5" in result.notes[0]
+    assert notes(result)[0].startswith("batch loops: a state came back, so it was stopped: ")
+    assert notes(result)[0].endswith(" undo each other")
+    assert "5_to_6" in notes(result)[0] and "6_to_5" in notes(result)[0]
 
 
 @ORDERS
@@ -118,7 +118,7 @@ def test_a_rule_that_applies_again_to_what_it_made(order: MatchOrder) -> None:
     result = run(limit(1, scan(0)), Batch("b", (wrap,), order=order))
     came_back(result, "wrap")
     assert len(result.firings) <= 2
-    assert "undoes itself or applies again to what it makes" in result.notes[0]
+    assert "undoes itself or applies again to what it makes" in notes(result)[0]
 
 
 @pytest.mark.parametrize("one_firing", [False, True])
@@ -127,7 +127,7 @@ def test_endless_growth_ends_at_the_limit_and_is_named(one_firing: bool) -> None
     batch = Batch("b", (wrap, turn(9, 8)), order=MatchOrder.TOP_DOWN, one_firing=one_firing)
     result = run(limit(1, scan(0)), batch, settings=settings)
     assert len(result.firings) == 50 and result.batches[0].stopped is Stop.PREPASS_LIMIT
-    assert "wrap" in result.notes[0]
+    assert "wrap" in notes(result)[0]
 
 
 def test_a_long_way_that_ends_is_no_loop() -> None:
