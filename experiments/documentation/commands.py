@@ -15,7 +15,7 @@ Written by `python -m experiments.documentation` from the commands; do not edit.
 | code | means |
 | --- | --- |
 | 0 | done |
-| 1 | a bug of ours; a bundle that replays it is written, or where no query was open the command and where it ended |
+| 1 | a bug of ours; what it takes to look into it is written into a file |
 | 2 | wrong input |
 | 3 | SQL that is not supported |
 | 4 | no plan within the budget; a replay that differs |
