@@ -9,7 +9,8 @@ project, the probe side of joins) on a pool of threads, in order; a stage sees o
 Sources are scans and the operators that hold rows back: sorts, aggregates, merge joins, set operations. Batches are
 pulled, never pushed: a consumer that stops reading stops everything below it, and nothing is read ahead beyond a few
 batches or row groups. A build side of a join that is done filters the scans below the probe side
-(`runtime_filters`). No operator loops over rows in Python, but for DISTINCT aggregates over window frames with EXCLUDE.
+(`runtime_filters`). No operator loops over rows in Python, but for an Apply, aggregates for which Arrow
+has no kernel, and DISTINCT ones over window frames with EXCLUDE.
 
 Why joins are not Acero's: measured on this engine's workloads, a vectorized index in NumPy joins as fast on two threads
 (dense integer keys several times faster), while Acero's streaming sources have no back pressure (a LIMIT above would
