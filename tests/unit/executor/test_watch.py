@@ -13,7 +13,7 @@ import pytest
 
 from executor import Session
 from executor.arrow import sort, watch
-from executor.arrow.watch import Watch, at_work
+from executor.arrow.watch import Limits, Watch, at_work
 from executor.execution import limits, reader
 from optimizer.errors import ExecutionError, SettingsError
 from tests.processes import wait_until
@@ -128,6 +128,15 @@ def test_what_is_held_counts_as_it_grows(operator: str, folder: Path) -> None:
 def test_an_apply_forgets_results_before_it_reaches_the_limit(folder: Path) -> None:
     sql = "select (select max(v) from (values (1), (2)) w(v) where v <= a.n) from (select n from t where n < 2400) a"
     assert Session(folder, REMEMBERING, memory_limit="1MB").sql(sql).table == Session(folder, REMEMBERING).sql(sql).table
+
+
+def test_what_is_made_for_a_pipeline_that_has_ended_does_not_count(folder: Path) -> None:
+    """An index is built on another thread, and may be told of when a LIMIT has ended its join."""
+    node, watch = Session(folder).explain("select n from t").query.plan, Watch(Limits(bytes=9))
+    watch.held(node, 1)
+    watch.released(node.id)
+    watch.held(node, 99, again=True)
+    watch.held(node, 9)
 
 
 def test_a_limit_that_is_kept_changes_nothing(folder: Path) -> None:
