@@ -2,9 +2,12 @@
 
 - table: NULL is NULL, and a string of that spelling is 'NULL'; the first `max_rows` rows, then how many there are.
 - csv: NULL is an empty field, the empty string is "". Decimals with all digits. Lists, structs and maps as JSON, also in tables.
+  Read as a table, both are NULL, as DuckDB reads them.
 - json: one array of records, one record a line. Decimals are numbers with all their digits: read them as decimals, not as
   doubles, to keep them. NaN and the infinities, which JSON numbers lack, are "NaN", "Infinity" and "-Infinity".
 - parquet: types as they are.
+
+The dates and timestamps that DuckDB stores for infinity are `infinity` and `-infinity`.
 
 Where two columns have one name, table and csv keep it, json and parquet call the second `a` `a_1`. All formats but table
 are written as the rows come.
@@ -19,6 +22,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from rich.cells import cell_len, set_cell_size
 
 from optimizer.algebra.types import is_opaque, type_name
@@ -105,9 +109,21 @@ def cell_texts(column: pa.ChunkedArray | pa.Array) -> list[str | None]:
     except OverflowError:  # Python has the years 1 to 9999 only
         if pa.types.is_nested(type):
             raise ExecutionError(f"a {type_name(type)} has a date beyond the years 1 to 9999, which cannot be written") from None
-        values = column.cast(pa.string()).to_pylist()
+        values = _far_texts(column)
     empty = "{}" if pa.types.is_map(type) else "[]"
     return [None if v is None else empty if v == [] else _plain(v) for v in values]
+
+
+def _far_texts(column: pa.ChunkedArray | pa.Array) -> list[str | None]:
+    """Of dates or timestamps of any year; infinity is what DuckDB stores for it. Raises ExecutionError for others without a
+    text."""
+    bits, texts = column.type.bit_width, column.cast(pa.string()).to_pylist()
+    for row, number in enumerate(column.cast(pa.int32() if bits == 32 else pa.int64()).to_pylist()):
+        if number is not None and texts[row].startswith("<"):
+            if abs(number) != 2 ** (bits - 1) - 1:
+                raise ExecutionError(f"a {type_name(column.type)} is out of range (years -32767 to 32767): {number:,}")
+            texts[row] = "infinity" if number > 0 else "-infinity"
+    return texts
 
 
 def _plain(value: Any) -> str:
@@ -177,24 +193,20 @@ def _batches(rows: Rows) -> Iterator[pa.RecordBatch]:
 def _write_csv(rows: Rows, sink: BinaryIO) -> int:
     import pyarrow.csv
 
-    as_text = [not _csv_writes(field.type) for field in rows.schema]
-    fields = [pa.field(field.name, pa.string()) if text else field for field, text in zip(rows.schema, as_text, strict=True)]
-    schema = pa.schema(fields)
-    count = 0
-    with pyarrow.csv.CSVWriter(sink, schema) as writer:
-        for batch in _batches(rows):
-            columns = [
-                pa.array(cell_texts(column), pa.string()) if text else column
-                for column, text in zip(batch.columns, as_text, strict=True)
-            ]
-            writer.write_batch(pa.record_batch(columns, schema=schema))
-            count += batch.num_rows
+    names, count = rows.schema.names, 0
+    pyarrow.csv.write_csv(pa.table([pa.nulls(0)] * len(names), names), sink)
+    for batch in _batches(rows):
+        columns = [each if _csv_writes(each) else pa.array(cell_texts(each), pa.string()) for each in batch.columns]
+        pyarrow.csv.write_csv(pa.record_batch(columns, names), sink, pyarrow.csv.WriteOptions(include_header=False))
+        count += batch.num_rows
     return count
 
 
-def _csv_writes(type: pa.DataType) -> bool:
-    """Whether Arrow's CSV writer prints the type as wanted; it would print decimals of small scale as 1E-7."""
-    t = pa.types
+def _csv_writes(column: pa.Array) -> bool:
+    """Whether Arrow's CSV writer prints the values as wanted; it would print decimals of small scale as 1E-7."""
+    t, type = pa.types, column.type
+    if t.is_date(type) or t.is_timestamp(type):
+        return not pc.any(pc.starts_with(column.cast(pa.string()), "<")).as_py()  # <value out of range>
     if is_opaque(type):
         return False
     if t.is_decimal(type):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -105,12 +105,17 @@ class Context:
         schema = batch_schema(node.columns, self.columns, self.encoded.get(node.id, 0))
         return pa.schema([each.with_type(pa.null()) for each in schema]) if id(node) in self.counted else schema
 
-    def held(self, node: PlanNode, bytes: int) -> None:
-        """The operator holds so many bytes now, with what the kernel makes that it calls next. Raises LimitReached."""
+    def held(self, node: PlanNode, bytes: int, key: Hashable = None, again: bool = False) -> None:
+        """The operator holds so many bytes now, with what the kernel makes that it calls next. Raises LimitReached. For
+        `key`, `again` see `Watch`; what has a key may outlive the operator's run, and is held until `released`."""
         if self.counters is not None:
             self.counters.held(node.id, bytes)
         if self.watch is not None:
-            self.watch.held(node, bytes)
+            self.watch.held(node, bytes, key, again)
+
+    def released(self, key: Hashable) -> None:
+        if self.watch is not None:
+            self.watch.released(key)
 
     def go_on(self) -> None:
         """Raises Stopped where nobody waits for the query any more."""

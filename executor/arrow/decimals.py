@@ -22,8 +22,6 @@ _WORD = 1 << 63
 
 def unscaled(array: pa.Array) -> np.ndarray | None:
     """The unscaled values of decimals, or integers, as int64, 0 for NULL; None when one does not fit."""
-    if pa.types.is_uint64(array.type):
-        array = array.cast(pa.decimal128(20, 0))
     if not pa.types.is_decimal(array.type):
         return array.cast(pa.int64()).fill_null(0).to_numpy()
     low = low_words(array)

@@ -33,11 +33,13 @@ def results(node: PlanNode, context: Context, finest: Partial) -> Batches:
     assert isinstance(op, HashGroupingSets)
     for position, each in enumerate(op.sets):
         by = list(dict.fromkeys(key.source for key in op.keys if each >> key.id & 1))
-        groups = _grouped(op, context, output, finest, by)
+        groups = _grouped(node, op, context, output, finest, by)
         yield from table_batches(_shown(op, output, groups, each, position), context.tuning.batch)
 
 
-def _grouped(op: HashGroupingSets, context: Context, output: pa.Schema, finest: Partial, by: list[ColumnId]) -> pa.Table:
+def _grouped(
+    node: PlanNode, op: HashGroupingSets, context: Context, output: pa.Schema, finest: Partial, by: list[ColumnId]
+) -> pa.Table:
     """The groups by the input columns `by`: these, and the aggregates of `output`."""
     results = [output.field(column_name(i.id)) for i in op.aggregates if output.get_field_index(column_name(i.id)) >= 0]
     if not by and not results:
@@ -50,7 +52,7 @@ def _grouped(op: HashGroupingSets, context: Context, output: pa.Schema, finest: 
         return tuple(t.select([*names, *(c for c in t.column_names if c not in others and c not in names)]) for t in tables)
 
     partial = Partial(finest.states, coarser(finest.sets), coarser(finest.kept))
-    return aggregation.finish(aggregation.merge([partial], context.tuning))
+    return aggregation.finish(aggregation.merge([partial], context.tuning, lambda made: context.held(node, finest.nbytes + made)))
 
 
 def _shown(op: HashGroupingSets, output: pa.Schema, groups: pa.Table, each: ColumnSet, position: int) -> pa.Table:

@@ -8,15 +8,15 @@ is no row to meet; so the rows of that batch meet all others, and the whole cond
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import pyarrow as pa
 
-from executor.arrow.batches import one_batch
 from executor.arrow.context import Context
 from executor.arrow.encoded_texts import with_dictionaries
 from executor.arrow.expressions import compile_scalar
 from executor.arrow.join_pairs import Matcher, all_candidates, key_candidates
-from executor.arrow.kept_rows import KeptRows
+from executor.arrow.kept_rows import made_of_input
 from executor.arrow.key_index import KeyIndex
 from executor.arrow.marks import Condition, MarkFinder, mark_stage
 from executor.arrow.nested_loop_join import every_pair
@@ -35,40 +35,33 @@ def stage(node: PlanNode, context: Context) -> Stage:
     op = node.op
     assert isinstance(op, HashJoin)
     build = 0 if op.build_left else 1
-    held = node.inputs[build].op
     whole = op.kind.keeps_left if op.build_left else op.kind.keeps_right  # build rows are marked as they are met
-    if whole or (op.build_left and op.kind.left_only) or not isinstance(held, KeptRows):
-        return _stage(node, context)
-    if any(reads_parameters(pair[build]) for pair in op.keys):
-        return _stage(node, context)
-    return held.kept.made(("join", id(node)), lambda: _stage(node, context))
+    keeps = not (whole or (op.build_left and op.kind.left_only) or any(reads_parameters(pair[build]) for pair in op.keys))
+    if context.filters is not None:
+        context.filters.read_ahead(node, context)
+    return made_of_input(node, context, build, ("join", id(node)), partial(_stage, node, context), keeps)
 
 
-def _stage(node: PlanNode, context: Context) -> Stage:
+def _stage(node: PlanNode, context: Context, inner: pa.RecordBatch, held: Callable[[int], None]) -> Stage:
     op = node.op
     assert isinstance(op, HashJoin)
     build, probe = (0, 1) if op.build_left else (1, 0)
-    built = node.inputs[build]
-    if context.filters is not None:
-        context.filters.read_ahead(node, context)
-    inner = with_dictionaries(one_batch(context.gather(node, built)), context.schema(node))
+    inner = with_dictionaries(inner, context.schema(node))
     condition = _condition(op)
     build_keys = _keys([pair[build] for pair in op.keys], True)(inner)  # there may be no row to meet
     probe_keys = _keys([pair[probe] for pair in op.keys], len(condition) > 1 or not inner.num_rows)
     if build_keys is None:
-        return every_pair(node, context, inner, not op.build_left, condition)
+        return every_pair(node, context, inner, held, not op.build_left, condition)
     if op.kind is JoinKind.MARK:
-        finder = MarkFinder(inner, build_keys, op.null_safe, Condition(op.residual, context))
-        without_keys = MarkFinder(inner, (), 0, Condition(condition, context))
-        context.held(node, inner.nbytes + finder.nbytes)
+        finder = MarkFinder(inner, build_keys, op.null_safe, Condition(op.residual, context), held)
+        without_keys = MarkFinder(inner, (), 0, Condition(condition, context), held)
 
         def marks(outer: pa.RecordBatch) -> pa.Array:
             keys = probe_keys(outer)
             return without_keys.marks(outer, ()) if keys is None else finder.marks(outer, keys)
 
         return mark_stage(node, context, marks)
-    context.held(node, inner.nbytes)
-    index = begun(lambda: _index(node, context, inner, build_keys), inner.num_rows, context.tuning)
+    index = begun(lambda: _index(build_keys, op.null_safe, held), inner.num_rows, context.tuning)
     matcher = Matcher(op.kind, not op.build_left, inner, op.residual, context.schema(node), context)
     if context.filters is not None and not matcher.never_matches:
         context.filters.offer(node, build_keys, context)
@@ -82,10 +75,9 @@ def _stage(node: PlanNode, context: Context) -> Stage:
     return Stage(work, matcher.rest if matcher.has_rest else None, dead=matcher.never_matches)
 
 
-def _index(node: PlanNode, context: Context, inner: pa.RecordBatch, keys: Sequence[pa.Array]) -> KeyIndex:
-    assert isinstance(node.op, HashJoin)
-    index = KeyIndex(keys, node.op.null_safe, lambda bytes: context.held(node, inner.nbytes + bytes))
-    context.held(node, inner.nbytes + index.nbytes)
+def _index(keys: Sequence[pa.Array], null_safe: int, held: Callable[[int], None]) -> KeyIndex:
+    index = KeyIndex(keys, null_safe, held)
+    held(index.nbytes)
     return index
 
 

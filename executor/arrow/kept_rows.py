@@ -18,6 +18,7 @@ from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.plan import PlanNode
 
 Made = TypeVar("Made")
+Make = Callable[[pa.RecordBatch, Callable[[int], None]], Made]  # of rows, and who is told how many bytes are held besides
 
 
 class Kept:
@@ -52,17 +53,21 @@ class Kept:
             self._batches = [one_batch(collect(self._batches, schema))]
         return self._batches[0]
 
-    def made(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What `make` gives, made once as long as the rows are kept."""
+    def made(self, key: Hashable, node: PlanNode, context: Context, make: Make[Made]) -> Made:
+        """What `make` gives, made once as long as the rows are kept, and held by `node`."""
         if key not in self._made:
-            self._made[key] = make()
+            rows = self.whole(context)
+            context.held(node, 0, (self, key))
+            self._made[key] = make(rows, lambda bytes: context.held(node, bytes, (self, key), again=True))
         found: Made = self._made[key]
         return found
 
-    def forget(self) -> None:
+    def forget(self, context: Context) -> None:
         """The rows have to be read anew: what the plan reads of enclosing queries has changed."""
         if self._source is not None:
             self._source.close()
+        for key in (None, *self._made):
+            context.released((self, key))
         self._batches, self._bytes, self._source, self._complete, self._made = [], 0, None, False, {}
 
     def _read(self, context: Context) -> bool:
@@ -76,10 +81,9 @@ class Kept:
             if batch.num_rows:
                 self._batches.append(batch)
                 self._bytes += batch.nbytes
-                context.held(self.plan, self._bytes)
+                context.held(self.plan, self._bytes, (self, None))
             return True
         self._complete = True
-        context.held(self.plan, self._bytes)  # an operator that is through holds nothing, but for this one
         if len(self._batches) > 1 and sum(b.num_rows for b in self._batches) <= context.tuning.batch:
             self._batches = [one_batch(collect(self._batches, self._batches[0].schema))]
         return False
@@ -93,21 +97,13 @@ class KeptRows(PhysicalOperator):
     name: ClassVar[str] = "kept_rows"
 
 
-def made_of_input(
-    node: PlanNode, context: Context, key: Hashable, make: Callable[[pa.RecordBatch], Made], size: Callable[[Made], int]
-) -> Made:
-    """What `make` gives for all rows of the input, of `size` bytes; kept under `key` as long as the rows are."""
-    child = node.inputs[0]
-    if not isinstance(child.op, KeptRows):  # a volatile input has other rows in each run
-        return make(one_batch(collect(context.open(child), batch_schema(child.columns, context.columns))))
-    kept = child.op.kept
-
-    def keep() -> Made:
-        found = make(kept.whole(context))
-        context.held(node, size(found))
-        return found
-
-    return kept.made(key, keep)
+def made_of_input(node: PlanNode, context: Context, number: int, key: Hashable, make: Make[Made], keeps: bool = True) -> Made:
+    """What `make` gives for all rows of an input; where these are kept for many runs, so is it, under `key`, if it may."""
+    child = node.inputs[number]
+    if keeps and isinstance(child.op, KeptRows):
+        return child.op.kept.made(key, node, context, make)
+    rows = one_batch(context.gather(node, child))
+    return make(rows, lambda bytes: context.held(node, rows.nbytes + bytes, again=True))
 
 
 def produce(node: PlanNode, context: Context) -> Batches:

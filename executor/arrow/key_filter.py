@@ -7,7 +7,7 @@ in sixteen taken). Equality is the joins' (`key_words`): NULL never passes, -0.0
 
 from __future__ import annotations
 
-from threading import Lock
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.arrow.key_words import is_ordered, key_words, mixed_words
+from executor.arrow.pipeline import made_once
 from optimizer.algebra.columns import DataType
 
 _SPAN = 1 << 23  # places that a table may always have: 8 MB
@@ -26,21 +27,18 @@ class KeyFilter:
     """Of the keys in an array. `low`, `high`: the least and largest key, None where the type has no order that row groups know
     or there is no key. The table is made when it is first asked for: where only row groups are skipped, it never is."""
 
-    __slots__ = ("_keys", "_lock", "_table", "high", "low", "type")
+    __slots__ = ("_filled", "high", "low", "type")
 
-    def __init__(self, keys: pa.Array) -> None:
+    def __init__(self, keys: pa.Array, held: Callable[[int], None]) -> None:
+        """`held` is told how many bytes the table takes, before it is made."""
         self.type: DataType = keys.type
-        self._keys, self._lock = keys, Lock()
-        self._table: _Table | None = None
         self.low: pa.Scalar | None = None
         self.high: pa.Scalar | None = None
         if is_ordered(self.type) and keys.null_count < len(keys):
             extremes = pc.min_max(keys)
             self.low, self.high = extremes["min"], extremes["max"]
-
-    @property
-    def nbytes(self) -> int:
-        return self._filled().taken.nbytes
+        ordered = self.low is not None
+        self._filled = made_once(lambda: _table(keys, ordered, held))
 
     def passes(self, values: pa.Array) -> np.ndarray:
         """A mask of the rows that pass. Several threads may ask at a time."""
@@ -56,16 +54,6 @@ class KeyFilter:
             passing &= valid
         return passing
 
-    def _filled(self) -> _Table:
-        """The table; who asks first makes it, and others wait."""
-        with self._lock:
-            if self._table is None:
-                words, valid = key_words([self._keys])
-                if valid is not None:
-                    words = [word[valid] for word in words]
-                self._table = _table(words, self.low is not None)
-            return self._table
-
 
 class _Table(NamedTuple):
     """Which places are taken. Of a word its place is what it is above `base`; where that is None, a hash of so many `bits`."""
@@ -75,15 +63,20 @@ class _Table(NamedTuple):
     bits: int = 0
 
 
-def _table(words: list[np.ndarray], ordered: bool) -> _Table:
+def _table(keys: pa.Array, ordered: bool, held: Callable[[int], None]) -> _Table:
+    words, valid = key_words([keys])
+    if valid is not None:
+        words = [word[valid] for word in words]
     count = len(words[0])
     if ordered:
         low, span = int(words[0].min()), int(words[0].max()) - int(words[0].min()) + 1
         if span <= min(max(_SPAN, _PER_KEY * count), 1 << _MOST_BITS):
+            held(span)
             taken = np.zeros(span, np.bool_)
             taken[words[0] - low] = True
             return _Table(taken, low)
     bits = min(max(10, (_PER_KEY * count).bit_length()), _MOST_BITS)
+    held(1 << bits)
     taken = np.zeros(1 << bits, np.bool_)
     taken[_places(words, bits)] = True
     return _Table(taken, None, bits)

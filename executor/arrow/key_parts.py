@@ -10,13 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from executor.arrow.context import Tuning
-from executor.arrow.key_words import key_words
+from executor.arrow.key_words import key_words, mixed_words
 from executor.arrow.pipeline import ordered_map
 
 _MOST_BITS = 8  # of the number of a part
 _MOST_KEYS = 32  # that decide about the part
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-_HALF = np.uint64(32)
 
 
 def by_key_parts(
@@ -61,9 +59,4 @@ def _parts(tables: list[pa.Table], keys: Sequence[str], bits: int, tuning: Tunin
 def _part_numbers(keys: Sequence[pa.Array], bits: int) -> np.ndarray:
     """The part of each row, a number of so many bits."""
     words, _ = key_words(keys, null_safe=(1 << len(keys)) - 1)
-    mixed = words[0].view(np.uint64) * _ODD
-    for word in words[1:]:
-        mixed ^= mixed >> _HALF
-        mixed ^= word.view(np.uint64)
-        mixed *= _ODD
-    return (mixed >> np.uint64(64 - bits)).astype(np.uint8)
+    return (mixed_words(words) >> np.uint64(64 - bits)).astype(np.uint8)

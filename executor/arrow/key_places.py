@@ -36,7 +36,7 @@ def numbered(place: np.ndarray, places: int) -> Numbered:
 
 def has_places(type: DataType) -> bool:
     """Of dictionaries the numbers are places: their values differ (`encoded_texts`)."""
-    return pa.types.is_dictionary(type) or (is_ordered(type) and not pa.types.is_uint64(type))
+    return pa.types.is_dictionary(type) or is_ordered(type)
 
 
 def groups_by_place(keys: Sequence[pa.Array]) -> Numbered | None:

@@ -84,8 +84,6 @@ def _words(key: pa.Array, seed: int) -> list[np.ndarray]:
         return [np.zeros(len(key), np.int64)]
     if t.is_boolean(type):
         key = key.cast(pa.int8())
-    elif t.is_uint64(type):
-        key = key.cast(pa.int64())
     elif not (t.is_integer(type) or t.is_date32(type) or t.is_timestamp(type)):
         raise ExecutionError(f"keys of type {type} cannot be joined")
     return [stored_words(key).astype(np.int64, copy=False)]

@@ -60,9 +60,11 @@ def _grouped(node: PlanNode, context: Context) -> _Grouped:
     assert isinstance(op, LookupRows)
     null_safe = sum(1 << i for i, key in enumerate(op.keys) if key.null_safe)
 
-    def group(rows: pa.RecordBatch) -> _Grouped:
-        index = KeyIndex([compile_scalar(key.column_side)(rows) for key in op.keys], null_safe)
-        return _Grouped(rows.take(pa.array(index.rows)), index)
+    def group(rows: pa.RecordBatch, held: Callable[[int], None]) -> _Grouped:
+        index = KeyIndex([compile_scalar(key.column_side)(rows) for key in op.keys], null_safe, held)
+        grouped = rows.take(pa.array(index.rows))
+        held(grouped.nbytes + index.nbytes)
+        return _Grouped(grouped, index)
 
     sides = tuple((key.column_side, key.null_safe) for key in op.keys)
-    return made_of_input(node, context, sides, group, lambda made: made.rows.nbytes + made.keys.nbytes)
+    return made_of_input(node, context, 0, sides, group)

@@ -9,7 +9,6 @@ UNKNOWN elsewhere. Data have few patterns, and for each P ∪ Q an index on the 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from threading import Lock
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +19,7 @@ from executor.arrow.context import Context
 from executor.arrow.expressions import compile_scalar
 from executor.arrow.join_pairs import Candidates, key_candidates, paired, rounds
 from executor.arrow.key_index import KeyIndex
-from executor.arrow.pipeline import Stage
+from executor.arrow.pipeline import Stage, made_once
 from executor.arrow.selection import flags
 from optimizer.algebra.columns import ColumnSet, column_ids
 from optimizer.algebra.physical import HashJoin, NestedApply, NestedLoopJoin
@@ -100,17 +99,26 @@ class _Side:
 
 class MarkFinder:
     """Marks outer batches by the rows of one inner batch. `keys`: the inner side of the equalities; bit i of `null_safe`: key i
-    is never UNKNOWN, NULL equals NULL. Several threads may ask at a time."""
+    is never UNKNOWN, NULL equals NULL. `held` is told how many bytes the indexes take. Several threads may ask at a time."""
 
-    def __init__(self, inner: pa.RecordBatch, keys: Sequence[pa.Array], null_safe: int, condition: Condition) -> None:
-        self._inner, self._keys, self._null_safe, self._condition = inner, keys, null_safe, condition
-        self._rows = self._by_null_pattern(keys, inner.num_rows)
-        self._sides: dict[tuple[int, int], _Side] = {}
-        self._lock = Lock()
+    def __init__(
+        self, inner: pa.RecordBatch, keys: Sequence[pa.Array], null_safe: int, condition: Condition, held: Callable[[int], None]
+    ) -> None:
+        self._inner, self._null_safe, self._condition = inner, null_safe, condition
+        self._rows = rows = self._by_null_pattern(keys, inner.num_rows)
+        made: list[KeyIndex] = []
 
-    @property
-    def nbytes(self) -> int:
-        return sum(side.index.nbytes for side in self._sides.values() if side.index is not None)
+        def side(pattern: int, unknown: int) -> _Side:
+            kept = [i for i in range(len(keys)) if not unknown >> i & 1]
+            if not kept:
+                return _Side(rows[pattern], None)
+            before, at = sum(index.nbytes for index in made), pa.array(rows[pattern])
+            safe = sum(1 << n for n, i in enumerate(kept) if null_safe >> i & 1)
+            made.append(KeyIndex([keys[i].take(at) for i in kept], safe, lambda bytes: held(before + bytes)))
+            held(before + made[-1].nbytes)
+            return _Side(rows[pattern], made[-1])
+
+        self._side = made_once(side)
 
     def marks(self, outer: pa.RecordBatch, keys: Sequence[pa.Array]) -> pa.Array:
         """A boolean for each row of `outer`; `keys`: its side of the equalities."""
@@ -120,7 +128,7 @@ class MarkFinder:
                 unknown = pattern | other
                 rows = members[marks.open(members, not unknown)]
                 if len(rows):
-                    used = self._used(keys, unknown)
+                    used = [key for i, key in enumerate(keys) if not unknown >> i & 1]
                     candidates = self._side(other, unknown).candidates(used, rows)
                     self._condition.mark(marks, outer, self._inner, rows, candidates, not unknown)
         return marks.array()
@@ -134,21 +142,6 @@ class MarkFinder:
                 halves = [(p | with_null << i, own[null[own] == with_null]) for p, own in members.items() for with_null in (0, 1)]
                 members = {pattern: own for pattern, own in halves if len(own)}
         return members
-
-    def _used(self, keys: Sequence[pa.Array], unknown: int) -> list[pa.Array]:
-        return [key for i, key in enumerate(keys) if not unknown >> i & 1]
-
-    def _side(self, pattern: int, unknown: int) -> _Side:
-        with self._lock:
-            side = self._sides.get((pattern, unknown))
-            if side is None:
-                rows = self._rows[pattern]
-                used, at = self._used(self._keys, unknown), pa.array(rows)
-                kept = [i for i in range(len(self._keys)) if not unknown >> i & 1]
-                null_safe = sum(1 << n for n, i in enumerate(kept) if self._null_safe >> i & 1)
-                index = KeyIndex([key.take(at) for key in used], null_safe) if used else None
-                side = self._sides[pattern, unknown] = _Side(rows, index)
-            return side
 
 
 def mark_stage(node: PlanNode, context: Context, marks: Callable[[pa.RecordBatch], pa.Array]) -> Stage:

@@ -9,7 +9,6 @@ through in doubt. Where a value of a side raises, another conjunct may keep its 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from threading import Lock
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -22,6 +21,7 @@ from executor.arrow.join_pairs import Candidates, all_candidates
 from executor.arrow.key_index import KeyIndex
 from executor.arrow.key_words import rises, rising_words
 from executor.arrow.parameters import reads_parameters
+from executor.arrow.pipeline import made_once
 from executor.arrow.selection import flags
 from optimizer.algebra.columns import ColumnSet
 from optimizer.algebra.predicates import comparison_sides, conjuncts, equality_sides
@@ -49,13 +49,10 @@ class NarrowPairs:
     ) -> None:  # fmt: skip
         """`columns`: of outer and inner rows. `as_it_is`: an outer row has to meet its rows in the order of `inner`. `held` is
         told how many bytes are held besides these."""
-        self._inner, self._held = inner, held
+        self._inner = inner
         self._few = tuning.pairs // 4  # are tested sooner than an index is made
-        self._make: Callable[[], _Finder | None] = lambda: _finder(condition, *columns, inner, as_it_is, tuning.pairs)
-        self._finder: _Finder | None = None
-        self._made = False
+        self._found = made_once(lambda: _finder(condition, *columns, inner, as_it_is, tuning.pairs, held))
         self._rows = 1 << 62  # that could be looked up at a time so far
-        self._lock = Lock()
 
     def __call__(self, outer: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, Candidates]]:
         """The batch in parts, each with its candidates."""
@@ -76,23 +73,24 @@ class NarrowPairs:
             yield part, candidates or all_candidates(part, self._inner)
             start += part.num_rows
 
-    def _found(self) -> _Finder | None:
-        with self._lock:
-            if not self._made:
-                try:
-                    self._finder = self._make()
-                except ExecutionError:
-                    self._finder = None
-                self._made = True
-                if self._finder is not None:
-                    self._held(self._finder.nbytes)
-            return self._finder
-
 
 def _finder(
+    condition: Predicate, outer: ColumnSet, inner_columns: ColumnSet, inner: pa.RecordBatch, as_it_is: bool, most: int,
+    held: Callable[[int], None],
+) -> _Finder | None:  # fmt: skip
+    """None: no conjunct says anything, or one raises. `most`: pairs, or places of zones, that are made at a time."""
+    try:
+        finder = _made(condition, outer, inner_columns, inner, as_it_is, most)
+    except ExecutionError:
+        return None
+    if finder is not None:
+        held(finder.nbytes)
+    return finder
+
+
+def _made(
     condition: Predicate, outer: ColumnSet, inner_columns: ColumnSet, inner: pa.RecordBatch, as_it_is: bool, most: int
 ) -> _Finder | None:
-    """None: no conjunct says anything. `most`: pairs, or places of zones, that are made at a time."""
     for conjunct in condition:
         if isinstance(conjunct, Call) and conjunct.function == "or":
             parts = [_keys(part, outer, inner_columns) for part in conjunct.args]

@@ -50,6 +50,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
                 rows = batch.slice(start, at_once)
                 bindings = _Bindings(rows, runs)
                 results: list[Result] = []
+                runs.waiting = 0
                 gathered, end = 0, rows.num_rows
                 for number, row in enumerate(bindings.first):
                     if gathered >= context.tuning.batch:
@@ -62,28 +63,34 @@ def produce(node: PlanNode, context: Context) -> Batches:
                 at_once = min(at_once * _MORE, context.tuning.batch)
     finally:
         source.close()
+        runs.forget(context)
 
 
 class Runs:
-    """The right input, run with given parameters; remembers results, which take `bytes`, if it may."""
+    """The right input, run with given parameters; remembers results, which take `bytes`, if it may. `waiting`: what others take
+    that were not joined yet."""
 
     def __init__(self, node: PlanNode) -> None:
         op = node.op
         assert isinstance(op, NestedApply)
-        self._rerun = Rerun(node.inputs[1], op.parameters)
+        self._node, self._rerun = node, Rerun(node.inputs[1], op.parameters)
         self._counts_only = not op.predicate and (op.kind.left_only or op.kind is JoinKind.MARK)
         self._most = 2 if op.kind is JoinKind.SINGLE and not op.predicate else None
         self._remembered: OrderedDict[tuple[Any, ...], Result] = OrderedDict()
-        self.bytes = 0
+        self.bytes = self.waiting = 0
         self.cached = op.cached and not self._rerun.volatile
         self.names = [column_name(id) for id in self._rerun.cells]
         self._cells = list(self._rerun.cells.values())
 
     def start(self, context: Context) -> Context:
         """Begin anew, as further-out parameters may have changed; where the runs take place."""
+        self.forget(context)
+        return self._rerun.context(context)
+
+    def forget(self, context: Context) -> None:
         self._remembered.clear()
         self.bytes = 0
-        return self._rerun.context(context)
+        self._rerun.forget(context)
 
     def result(self, values: Sequence[pa.Scalar], context: Context) -> Result:
         if not self.cached:
@@ -98,6 +105,7 @@ class Runs:
         if size <= context.tuning.cache:
             self._remembered[key] = result
             self.bytes += size
+            self.waiting -= size - _ENTRY_BYTES
             while self.bytes > context.tuning.cache:
                 self.bytes -= _size(self._remembered.popitem(last=False)[1])
         return result
@@ -114,6 +122,8 @@ class Runs:
         for batch in source:
             batches.append(batch)
             rows += batch.num_rows
+            self.waiting += batch.nbytes
+            context.held(self._node, self.bytes + self.waiting)
             if self._most is not None and rows >= self._most:
                 source.close()  # one row too many: how many more there are does not matter
         return Result(batches, rows)

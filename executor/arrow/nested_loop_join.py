@@ -6,14 +6,13 @@ The left input streams and keeps its order; the right one is held.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
-from executor.arrow.batches import one_batch
 from executor.arrow.context import Context
 from executor.arrow.join_pairs import Matcher
-from executor.arrow.kept_rows import KeptRows
+from executor.arrow.kept_rows import made_of_input
 from executor.arrow.marks import Condition, MarkFinder, mark_stage
 from executor.arrow.narrow_pairs import NarrowPairs
 from executor.arrow.pipeline import Stage
@@ -26,37 +25,37 @@ from optimizer.algebra.traits import ANY
 
 def stage(node: PlanNode, context: Context) -> Stage:
     """Reads the right input; where that is kept for many runs, so is the stage."""
-    op, held = node.op, node.inputs[1].op
-    assert isinstance(op, NestedLoopJoin)
-    if op.kind.keeps_right or not isinstance(held, KeptRows):
-        return _stage(node, context)
-    return held.kept.made(("join", id(node)), lambda: _stage(node, context))
-
-
-def _stage(node: PlanNode, context: Context) -> Stage:
     op = node.op
     assert isinstance(op, NestedLoopJoin)
-    right = node.inputs[1]
-    inner = one_batch(context.gather(node, right))
-    if context.filters is not None:
-        context.filters.offer_row(node, inner, context)
-    return every_pair(node, context, inner, True, op.predicate)
+
+    def made(inner: pa.RecordBatch, held: Callable[[int], None]) -> Stage:
+        if context.filters is not None:
+            context.filters.offer_row(node, inner, context)
+        return every_pair(node, context, inner, held, True, op.predicate)
+
+    return made_of_input(node, context, 1, ("join", id(node)), made, not op.kind.keeps_right)
 
 
-def every_pair(node: PlanNode, context: Context, inner: pa.RecordBatch, outer_is_left: bool, condition: Predicate) -> Stage:
-    """Each row of the input that streams meets the rows of `inner`, the other one; `condition` is tested on the pairs."""
+def every_pair(
+    node: PlanNode,
+    context: Context,
+    inner: pa.RecordBatch,
+    held: Callable[[int], None],
+    outer_is_left: bool,
+    condition: Predicate,
+) -> Stage:
+    """Each row of the input that streams meets the rows of `inner`, the other one; `condition` is tested on the pairs. `held` is
+    told how many bytes are held besides `inner`."""
     op = node.op
     assert isinstance(op, NestedLoopJoin | HashJoin)
     if op.kind is JoinKind.MARK:
-        finder = MarkFinder(inner, (), 0, Condition(condition, context))
+        finder = MarkFinder(inner, (), 0, Condition(condition, context), held)
         return mark_stage(node, context, lambda outer: finder.marks(outer, ()))
     matcher = Matcher(op.kind, outer_is_left, inner, condition, context.schema(node), context)
     left, right = (each.columns for each in node.inputs)
     columns = (left, right) if outer_is_left else (right, left)
     ordered = node.alternative.inputs[1 if outer_is_left else 0] != ANY  # who asked relies on it, or on groups that follow of it
-    narrow = NarrowPairs(
-        condition, columns, inner, ordered, context.tuning, lambda bytes: context.held(node, inner.nbytes + bytes)
-    )
+    narrow = NarrowPairs(condition, columns, inner, ordered, context.tuning, held)
 
     def work(outer: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         for part, candidates in narrow(outer):

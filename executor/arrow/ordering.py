@@ -131,7 +131,7 @@ def _all_digits(columns: dict[str, pa.ChunkedArray], keys: list[_Key], most: int
 def _digits(values: pa.Array, descending: bool, nulls_first: bool, most: int) -> list[_Digit] | None:
     """None where the values are no numbers of 64 bits or the like."""
     floating = pa.types.is_floating(values.type)
-    if not (floating or is_ordered(values.type)) or pa.types.is_uint64(values.type) or values.null_count == len(values):
+    if not (floating or is_ordered(values.type)) or values.null_count == len(values):
         return None
     (word,), valid = key_words([values])
     if floating:  # the bits of negative numbers ascend as the numbers fall

@@ -49,11 +49,11 @@ class RowTest(Protocol):
 
 
 class ParquetFiles:
-    """The files of a table, opened once for each thread."""
+    """The files of a table. Each thread keeps the one open that it read last: row groups come file by file."""
 
     def __init__(self, dataset: ds.Dataset) -> None:
         self._dataset = dataset
-        self._open: dict[tuple[int, str], pq.ParquetFile] = {}
+        self._open: dict[int, tuple[str, pq.ParquetFile]] = {}
 
     def row_groups(
         self, conjuncts: Callable[[Zones], Sequence[pc.Expression]], among: Sequence[RowGroup] | None = None
@@ -77,18 +77,19 @@ class ParquetFiles:
 
     def read(self, group: RowGroup, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """The row group as batches of at most `rows` rows. Texts may come as dictionaries."""
-        key = threading.get_ident(), group.file.path
-        file = self._open.get(key)
-        if file is None:
+        path, thread = group.file.path, threading.get_ident()
+        known, file = self._open.get(thread, ("", None))
+        if file is None or path != known:
             metadata = group.file.metadata
-            file = self._open[key] = pq.ParquetFile(
-                group.file.path,
+            file = pq.ParquetFile(
+                path,
                 metadata=metadata,
                 read_dictionary=_repeating(metadata, columns),
                 coerce_int96_timestamp_unit="us",  # Spark's timestamps, of any year
                 pre_buffer=False,  # reading ahead is for other threads to do, and they are busy
                 page_checksum_verification=True,  # of pages that have checksums
             )
+            self._open[thread] = path, file
         yield from file.iter_batches(rows, [group.number], columns, use_threads=False)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from itertools import islice
+from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
@@ -68,6 +69,19 @@ def begun(make: Callable[[], Made], rows: int, tuning: Tuning) -> Callable[[], M
         made = make()
         return lambda: made
     return _give(make).result
+
+
+def made_once(make: Callable[..., Made]) -> Callable[..., Made]:
+    """What `make` gives of arguments is made by the first thread that asks for it; others wait."""
+    lock, made = Lock(), dict[tuple[Any, ...], Made]()
+
+    def ask(*arguments: Any) -> Made:
+        with lock:
+            if arguments not in made:
+                made[arguments] = make(*arguments)
+            return made[arguments]
+
+    return ask
 
 
 def at_work() -> bool:

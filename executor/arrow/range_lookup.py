@@ -83,14 +83,15 @@ def _compiled(node: PlanNode, context: Context) -> _Range:
 def _sorted(node: PlanNode, context: Context) -> _Sorted:
     order = node.alternative.inputs[0].collation
     assert order, "range_lookup was planned on an input without order"
-    return made_of_input(node, context, order[0], lambda rows: _without_nulls(rows, order[0]), lambda made: made.rows.nbytes)
+    return made_of_input(node, context, 0, order[0], lambda rows, held: _without_nulls(rows, order[0], held))
 
 
-def _without_nulls(rows: pa.RecordBatch, key: SortKey) -> _Sorted:
+def _without_nulls(rows: pa.RecordBatch, key: SortKey, held: Callable[[int], None]) -> _Sorted:
     nulls = rows.column(column_name(key.column)).null_count
     rows = rows.slice(nulls if key.nulls_first else 0, rows.num_rows - nulls)
     values = rows.column(column_name(key.column))
     words = key_words([values])[0][0] if is_ordered(values.type) else None
     if words is not None and key.descending:
         words = ~words
+    held(0 if words is None else words.nbytes)
     return _Sorted(rows, values, words, key.descending)

@@ -46,24 +46,27 @@ def produce(node: PlanNode, context: Context) -> Batches:
     shown = context.schema(node)
     made, number = context.open(start), 0
     source: Sequence[ColumnId] = op.sources[0]
-    while True:
-        rows = []
-        for batch in made:
-            rows.append(pa.RecordBatch.from_arrays([batch.column(column_name(id)) for id in source], schema=schema))
-            context.held(node, nbytes(rows) + nbytes(last.rows) + (0 if seen is None else seen.bytes))
-        if seen is not None:
-            rows = seen.new(one_batch(collect(rows, schema)))
-        rows = [batch for batch in rows if batch.num_rows]
-        if not rows:
-            return
-        for batch in rows:
-            yield pa.RecordBatch.from_arrays([batch.column(place[id]) for id in column_ids(node.columns)], schema=shown)
-        number += 1
-        if number > context.tuning.rounds:
-            message = f'the recursive CTE "{op.title}" has not ended after {context.tuning.rounds:,} rounds'
-            raise ExecutionError(f"{message}\nadd a condition to its second part that becomes false, or write UNION")
-        last.rows = rows
-        made, source = inside.open(again.root), op.sources[1]
+    try:
+        while True:
+            rows = []
+            for batch in made:
+                rows.append(pa.RecordBatch.from_arrays([batch.column(column_name(id)) for id in source], schema=schema))
+                context.held(node, nbytes(rows) + nbytes(last.rows) + (0 if seen is None else seen.bytes))
+            if seen is not None:
+                rows = seen.new(one_batch(collect(rows, schema)))
+            rows = [batch for batch in rows if batch.num_rows]
+            if not rows:
+                return
+            for batch in rows:
+                yield pa.RecordBatch.from_arrays([batch.column(place[id]) for id in column_ids(node.columns)], schema=shown)
+            number += 1
+            if number > context.tuning.rounds:
+                message = f'the recursive CTE "{op.title}" has not ended after {context.tuning.rounds:,} rounds'
+                raise ExecutionError(f"{message}\nadd a condition to its second part that becomes false, or write UNION")
+            last.rows = rows
+            made, source = inside.open(again.root), op.sources[1]
+    finally:
+        again.forget(context)
 
 
 class _Seen:

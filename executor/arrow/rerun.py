@@ -36,10 +36,13 @@ class Rerun:
         self.root, self.volatile = self._leaf(whole), whole.volatile
 
     def context(self, context: Context) -> Context:
-        """Where the runs take place. Rows kept for earlier values of further-out parameters are forgotten."""
-        for kept in self._kept:
-            kept.forget()
+        """Where the runs take place."""
         return context.again(self._memory)
+
+    def forget(self, context: Context) -> None:
+        """Forget the rows that are kept: there are no more runs, or they have other values of further-out parameters."""
+        for kept in self._kept:
+            kept.forget(context)
 
     def _rewritten(self, node: PlanNode, inputs: list[_Part]) -> _Part:
         scalars = node.op.scalars()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -129,14 +129,6 @@ def execute(
     return pa.RecordBatchReader.from_batches(context.schema(plan), batches if watch is None else watched(batches, watch))
 
 
-def execute_table(
-    plan: PlanNode, columns: Columns, sources: Mapping[str, TableSource], counters: Counters | None = None,
-    tuning: Tuning | None = None,
-) -> pa.Table:  # fmt: skip
-    """The whole result."""
-    return execute(plan, columns, sources, counters, tuning).read_all()
-
-
 def _readable(batches: Batches, plan: PlanNode, columns: Columns) -> Batches:
     """The batches; raises ExecutionError for a text that is no UTF-8. Files may hold such bytes, and reading does not look."""
     texts = [(number, id) for number, id in enumerate(column_ids(plan.columns)) if is_string(columns[id].type)]
@@ -185,6 +177,20 @@ class _Run:
     def _errors(self, node: PlanNode) -> AbstractContextManager[None]:
         return operator_errors(node.op.name, lambda id: self._columns[id].origin or self._columns[id].name)
 
+    @contextmanager
+    def _stopwatch(self, node: PlanNode | None) -> Iterator[None]:
+        """The time until the end, but for what is nested in it, is the node's, or nobody's."""
+        started = perf_counter()
+        self._inner.append(0.0)
+        try:
+            yield
+        finally:
+            elapsed = perf_counter() - started
+            nested = self._inner.pop()
+            self._inner[-1] += elapsed
+            if self._counters is not None and node is not None:
+                self._counters.add(node.id, elapsed - nested)
+
     def open_node(self, node: PlanNode, context: Context) -> Batches:
         """A generator of the node's batches; build sides are read when the first one is asked for."""
         if context.filters is not None and context.tuning.workers > 1:
@@ -192,15 +198,8 @@ class _Run:
         stages: list[tuple[PlanNode, Stage]] = []  # from the top
         dead = False
         while not dead and (make := _stage_of(node.op)) is not None:
-            with self._errors(node):
-                started = perf_counter()
-                self._inner.append(0.0)
+            with self._errors(node), self._stopwatch(node):
                 stage = make(node, context)
-                elapsed = perf_counter() - started
-                nested = self._inner.pop()
-                self._inner[-1] += elapsed
-                if self._counters is not None:
-                    self._counters.add(node.id, elapsed - nested)
             stages.append((node, stage))
             dead = stage.dead
             node = node.inputs[streamed_input(node)]
@@ -224,9 +223,8 @@ class _Run:
         try:
             yield from result if self._counters is None else self._waiting(result)
         finally:
-            if self._watch is not None:
-                for at, _ in stages:
-                    self._watch.released(at)
+            for at, _ in stages:
+                context.released(at.id)
 
     def _begin(self, node: PlanNode, context: Context, filters: RuntimeFilters) -> None:
         """Begins the small scans on the build sides of the pipeline's joins, where there are several: one after the other they
@@ -267,38 +265,30 @@ class _Run:
                 return
             if counters is not None:
                 counters.add(node.id, 0.0)
-            while True:
-                started = perf_counter()
-                self._inner.append(0.0)
+            try:
+                while True:
+                    with self._stopwatch(node):
+                        if watch is not None:
+                            watch.enter(node)
+                        try:
+                            batch = next(batches, None)
+                        finally:
+                            if watch is not None:
+                                watch.leave()
+                    if batch is None:
+                        break
+                    if counters is not None and counted:
+                        counters.add(node.id, 0.0, batch.num_rows, int(batch.num_rows > 0))
+                    yield batch
+            finally:
                 if watch is not None:
-                    watch.enter(node)
-                try:
-                    batch = next(batches, None)
-                finally:
-                    if watch is not None:
-                        watch.leave()
-                    elapsed = perf_counter() - started
-                    nested = self._inner.pop()
-                    self._inner[-1] += elapsed
-                if counters is not None:
-                    rows = 0 if batch is None or not counted else batch.num_rows
-                    counters.add(node.id, elapsed - nested, rows, int(rows > 0))
-                if batch is None:
-                    break
-                yield batch
-            if watch is not None:
-                watch.released(node)
+                    watch.released(node.id)
 
     def _waiting(self, batches: Batches) -> Batches:
         """Time spent waiting for a pipeline's threads is nobody's own."""
         while True:
-            started = perf_counter()
-            self._inner.append(0.0)
-            try:
+            with self._stopwatch(None):
                 batch = next(batches, None)
-            finally:
-                self._inner.pop()
-                self._inner[-1] += perf_counter() - started
             if batch is None:
                 return
             yield batch

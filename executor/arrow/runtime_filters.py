@@ -110,7 +110,7 @@ class RuntimeFilters:
         for i, (pair, built) in enumerate(zip(op.keys, build_keys, strict=True)):
             column = pair[side]
             if isinstance(column, ColumnRef) and not (op.null_safe >> i & 1 and built.null_count):
-                self._keep(probe, column.id, built, probe, context)
+                self._keep(join, probe, column.id, built, probe, context)
 
     def read_ahead(self, join: PlanNode, context: Context) -> None:
         """What a small scan on the probe side of `join`, a hash join, says of its build side, which was not opened yet."""
@@ -136,7 +136,7 @@ class RuntimeFilters:
         else:
             rows = pa.Table.from_batches(read, context.schema(scan))
             for own, other in columns:
-                self._keep(built, own, plain_texts(single_array(rows[column_name(other)])), None, context)
+                self._keep(join, built, own, plain_texts(single_array(rows[column_name(other)])), None, context)
         self._ahead[id(scan)] = one_after_other(iter(read), source)
 
     def begun(self, scan: PlanNode, rows: Callable[[], list[pa.RecordBatch]]) -> None:
@@ -163,14 +163,17 @@ class RuntimeFilters:
         for conjunct in self._above.get(id(join), ()):
             match equality_sides(conjunct, outer.columns, held.columns):
                 case ColumnRef(id=column), ColumnRef(id=value):
-                    self._keep(outer, column, inner.column(column_name(value)), None, context)
+                    self._keep(join, outer, column, inner.column(column_name(value)), None, context)
 
-    def _keep(self, node: PlanNode, column: ColumnId, values: pa.Array, near: PlanNode | None, context: Context) -> None:
-        """Of the rows of `node` only those matter that have one of the values."""
+    def _keep(
+        self, join: PlanNode, node: PlanNode, column: ColumnId, values: pa.Array, near: PlanNode | None, context: Context
+    ) -> None:
+        """Of the rows of `node`, an input of `join`, only those matter that have one of the values, as is asked to the end."""
         made: KeyFilter | None = None
+        key = (join.id, node.id, column)
         for scan, own, path in targets(node, column):
             if context.columns[own].type == values.type:
-                made = made or KeyFilter(values)
+                made = made or KeyFilter(values, lambda bytes: context.held(join, bytes, key))
                 self._of.setdefault(id(scan), []).append(RuntimeFilter(own, made, path, scan is near))
 
 

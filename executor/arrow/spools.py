@@ -40,6 +40,7 @@ class SpoolRows:
     def close(self) -> None:
         if self._source is not None:
             self._source.close()
+            self._context.released(self)
 
     def _read(self) -> bool:
         """Read one more batch; False when there is none."""
@@ -49,9 +50,8 @@ class SpoolRows:
             if batch.num_rows:
                 self._batches.append(batch)
                 self._bytes += batch.nbytes
-                self._context.held(self._fill, self._bytes)
+                self._context.held(self._fill, self._bytes, self)
                 return True
-        self._context.held(self._fill, self._bytes)  # an operator that is through holds nothing, but for this one
         return False
 
 

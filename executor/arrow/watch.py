@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
+from threading import Lock
 from time import monotonic
 from typing import Any
 
@@ -46,7 +47,8 @@ class Watch:
 
     def __init__(self, limits: Limits | None = None, progress: Callable[[Watch], None] | None = None) -> None:
         self.limits, self._progress = limits or Limits(), progress
-        self._held: dict[int, tuple[str, int]] = {}  # which other threads change: to be read from a copy
+        self._held: dict[Hashable, tuple[str, int]] = {}
+        self._lock = Lock()  # of what other threads change
         self._at_work: list[PlanNode] = []
         self._started = monotonic()
         self._stopped = False
@@ -73,17 +75,23 @@ class Watch:
             self.rows_read += item.num_rows if rows else 0
             yield item
 
-    def held(self, node: PlanNode, bytes: int) -> None:
-        """`node` holds so many bytes now. Raises LimitReached when that is more than there may be."""
-        self._held[node.id] = node.op.name, bytes
-        limit = self.limits.bytes
-        total = sum(each for _, each in list(self._held.values()))
+    def held(self, node: PlanNode, bytes: int, key: Hashable = None, again: bool = False) -> None:
+        """`node` holds so many bytes now, or what else `key` names does. `again`: nothing where it is released already. Raises
+        LimitReached when that is more than there may be."""
+        key, limit = node.id if key is None else key, self.limits.bytes
+        with self._lock:
+            if again and key not in self._held:
+                return
+            self._held[key] = node.op.name, bytes
+            total = sum(each for _, each in self._held.values())
         if limit is not None and total > limit:
             whole = "" if total == bytes else f" of {_size(total)} in all"
             raise LimitReached(f"it holds {_size(bytes)}{whole}, and the query may hold {_size(limit)} (memory limit)")
 
-    def released(self, node: PlanNode) -> None:
-        self._held.pop(node.id, None)
+    def released(self, key: Hashable) -> None:
+        """What holds nothing any more: the id of a node, or a key."""
+        with self._lock:
+            self._held.pop(key, None)
 
     def stop(self) -> None:
         self._stopped = True

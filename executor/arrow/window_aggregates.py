@@ -164,7 +164,7 @@ def _codes(values: pa.Array) -> tuple[np.ndarray, Callable[[np.ndarray, np.ndarr
     if t.is_floating(type):
         codes = ordered_bits(values.cast(pa.float64()).fill_null(0.0).to_numpy())
         return codes, lambda best, valid: pa.array(from_ordered_bits(np.where(valid, best, 0)), mask=~valid).cast(type)
-    if t.is_boolean(type) or (t.is_integer(type) and not t.is_uint64(type)) or t.is_date32(type) or t.is_timestamp(type):
+    if t.is_boolean(type) or t.is_integer(type) or t.is_date32(type) or t.is_timestamp(type):
         number = pa.int8() if t.is_boolean(type) else pa.int32() if t.is_date32(type) else pa.int64()
         codes = values.cast(number).cast(pa.int64()).fill_null(0).to_numpy()
         return codes, lambda best, valid: pa.array(np.where(valid, best, 0), mask=~valid).cast(number).cast(type)

@@ -21,8 +21,6 @@ _LARGEST = 10**38
 def limbs(array: pa.Array) -> list[np.ndarray]:
     """Integers or unscaled decimals as sums of arrays times 2^32, 2^64, …; 0 for NULL. One array where sums of all its values
     fit int64."""
-    if pa.types.is_uint64(array.type):
-        array = array.cast(pa.decimal128(20, 0))
     whole = decimals.unscaled(array)
     if whole is not None:
         if decimals.largest(whole) * max(len(whole), 1) < _SAFE:

@@ -55,5 +55,5 @@ def by_hash(columns: tuple[ColumnId, ...]) -> Place:
 def can_hash(type: DataType) -> bool:
     """Whether equal values of the type have one hash (`executor.arrow.key_words`)."""
     t = pa.types
-    whole = (t.is_integer(type) and not t.is_uint64(type)) or t.is_boolean(type) or t.is_date32(type) or t.is_timestamp(type)
+    whole: bool = t.is_integer(type) or t.is_boolean(type) or t.is_date32(type) or t.is_timestamp(type)
     return whole or t.is_decimal128(type) or t.is_floating(type) or t.is_string(type) or t.is_binary(type)

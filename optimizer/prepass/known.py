@@ -170,7 +170,7 @@ def holds(root: Node, asked: Scalar, columns: Columns) -> bool:
 
 def _implied_below(root: Node, asked: Scalar, columns: Columns, computed: bool) -> bool:
     """`computed`: whether to say no of a predicate over computed columns."""
-    if _stated(root, asked):
+    if stated(root, asked):
         return True
     stack: list[tuple[Node, Scalar, list[Scalar]]] = [(root, asked, [])]
     while stack:  # of a union all branches have to be settled, so the first node that is not decides
@@ -241,19 +241,19 @@ def _equals_itself(wanted: Scalar, tree: Tree) -> bool:
     return False
 
 
-def _stated(root: Node, asked: Scalar) -> bool:
-    """Whether it is a conjunct of a filter, a scan or an inner join that all rows come through: quicker seen than implied."""
+def stated(root: Node, asked: Scalar) -> bool:
+    """Whether it is a conjunct of a filter, scan, inner or semi join that all rows come through: quicker seen than implied."""
     node = root
     while isinstance(node, Tree):
         op = node.op
-        if isinstance(op, IndependentJoin):
-            if op.kind is JoinKind.INNER and asked in op.predicate:
+        if isinstance(op, AnyJoin):
+            if op.kind in (JoinKind.INNER, JoinKind.SEMI) and asked in op.predicate:
                 return True
             left, right = node.inputs
             node, extends = (right, op.kind.keeps_left) if asked.columns & ~left.columns else (left, op.kind.keeps_right)
             if extends:
                 return False
-        elif isinstance(op, Filter) and asked not in op.predicate:
+        elif isinstance(op, Limit | Window) or (isinstance(op, Filter) and asked not in op.predicate):
             node = node.inputs[0]
         else:
             return isinstance(op, Filter | Scan) and asked in op.predicate

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from executor.arrow.context import Tuning
-from executor.arrow.run import execute_table
+from executor.arrow.run import execute
 from executor.execution import reader
 from executor.session import Session
 from optimizer.dataset import open_dataset
@@ -48,7 +48,7 @@ class Engines:
         rows = rows_of(table)
         same(self.naive(sql), rows)
         if tuning is not None:
-            made = execute_table(query.plan, query.columns, self.catalog.tables, tuning=tuning)
+            made = execute(query.plan, query.columns, self.catalog.tables, tuning=tuning).read_all()
             same(rows, rows_of(made.select([f"c{output.id}" for output in query.outputs])))
         if duckdb_too:
             expected = self.duckdb.execute(sql).to_arrow_table()

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor.arrow.context import Tuning
-from executor.arrow.run import execute_table
+from executor.arrow.run import execute
 from experiments.stored_rows import rows_ascend
 from optimizer.algebra import LogicalOperator, LogicalProps, PhysicalOperator, column_ids
 from optimizer.algebra.evaluate_order import group_key
@@ -341,7 +341,7 @@ def enlarged(catalog: Catalog, dice: Dice) -> Catalog:
 def assert_right(data: Data, query: Query, optimized: OptimizedQuery, tuning: Tuning) -> None:
     """The result is DuckDB's, in the order asked for."""
     expected = rows_of(data.connection.execute(query.sql).to_arrow_table())
-    table = execute_table(optimized.plan, optimized.columns, data.catalog.tables, tuning=tuning)
+    table = execute(optimized.plan, optimized.columns, data.catalog.tables, tuning=tuning).read_all()
     actual = rows_of(table.select([f"c{o.id}" for o in optimized.outputs]))
     everything = rows_of(data.connection.execute(query.unlimited).to_arrow_table()) if query.limited else None
     assert_result(expected, actual, query.order, query.total, everything)
@@ -362,7 +362,7 @@ def assert_promises_kept(data: Data, optimized: OptimizedQuery, tuning: Tuning) 
     for node in fresh.walk():
         alone = _copy(node)
         prune_columns(alone, alone.columns)
-        table = execute_table(alone, optimized.columns, data.catalog.tables, tuning=tuning)
+        table = execute(alone, optimized.columns, data.catalog.tables, tuning=tuning).read_all()
         ids = list(column_ids(alone.columns))
         rows = rows_of(table.select([f"c{id}" for id in ids]))
         place = {id: i for i, id in enumerate(ids)}

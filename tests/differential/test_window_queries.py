@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from executor.arrow.context import Tuning
-from executor.arrow.run import execute_table
+from executor.arrow.run import execute
 from executor.session import Session
 from experiments.plan_space import draw, ready
 from experiments.timing import run
@@ -78,7 +78,7 @@ class Engines:
             for rank in draw(space, 1, random):
                 plan = ready(space.unrank(rank), query)
                 small = Tuning(random.choice([1, 3]), window=random.choice([1, 4, 9]), workers=1)
-                made = execute_table(plan, query.columns, self.catalog.tables, tuning=small)
+                made = execute(plan, query.columns, self.catalog.tables, tuning=small).read_all()
                 same(expected, rows_of(made.select([f"c{output.id}" for output in query.outputs])))
         except Exception as error:
             raise AssertionError(f"{type(error).__name__}: {error}\n\n{sql}\n\n{self.table.to_pydict()}") from error

@@ -13,7 +13,7 @@ import pytest
 
 from executor.arrow.counters import Counters
 from executor.arrow.pipeline import Stage
-from executor.arrow.run import execute_table
+from executor.arrow.run import execute
 from experiments.bench import pruning
 from experiments.bench.child import measured
 from experiments.bench.experiment import Options, names_of
@@ -641,16 +641,16 @@ def renamed(join: HashJoin) -> Renamed:
 
 def test_an_operator_runs_by_itself_or_as_its_base_or_not_at_all(tpch: Catalog) -> None:
     query = Optimizer(tpch).optimize("select count(*) from nation, region where n_regionkey = r_regionkey and r_name < 'B'")
-    expected = execute_table(query.plan, query.columns, tpch.tables)
+    expected = execute(query.plan, query.columns, tpch.tables).read_all()
     joins = [each for each in query.plan.walk() if isinstance(each.op, HashJoin)]
     assert joins
     for join in joins:
         join.op = renamed(join.op)
-    assert execute_table(query.plan, query.columns, tpch.tables) == expected
+    assert execute(query.plan, query.columns, tpch.tables).read_all() == expected
     joins[0].op = Odd()
     message = r"the executor does not know the operator odd\nwrite Odd\.stage\(self, node, context\)"
     with pytest.raises(ExecutionError, match=message):
-        execute_table(query.plan, query.columns, tpch.tables)
+        execute(query.plan, query.columns, tpch.tables).read_all()
 
 
 REGION = pa.record_batch({"c0": pa.array([1, 2], pa.int64())})
@@ -683,10 +683,10 @@ def test_what_an_operator_of_a_plug_in_gives_is_checked(
     plan.op, plan.inputs = own(), (query.plan,) if method == "stage" else ()
     counters = Counters() if counted else None
     if not message:
-        assert execute_table(plan, query.columns, tpch.tables, counters).to_batches() == [REGION]
+        assert execute(plan, query.columns, tpch.tables, counters).read_all().to_batches() == [REGION]
         return
     with pytest.raises(ExecutionError, match=f"(?s)^odd: {message}.*the operator is Own of .*test_plugins.py"):
-        execute_table(plan, query.columns, tpch.tables, counters)
+        execute(plan, query.columns, tpch.tables, counters).read_all()
 
 
 def test_every_operator_of_ours_is_listed() -> None:

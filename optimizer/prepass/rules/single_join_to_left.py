@@ -12,7 +12,7 @@ Guards  the key is unique by what the operators say (`LogicalProps.keys`)
 """
 
 from optimizer.algebra.kinds import JoinKind
-from optimizer.algebra.logical_joins import Apply, Join, SingleJoin
+from optimizer.algebra.logical_joins import AnyJoin, Apply, Join, SingleJoin
 from optimizer.algebra.trees import Tree
 from optimizer.prepass.row_bounds import at_most_one_match
 from optimizer.rules.interface import ANY, RuleContext, node, rewrite
@@ -21,8 +21,8 @@ from optimizer.rules.interface import ANY, RuleContext, node, rewrite
 @rewrite(node((SingleJoin, Apply), ANY, ANY))
 def single_join_to_left(bound: Tree, context: RuleContext) -> Tree | None:
     match bound:
-        case Tree(SingleJoin(predicate), (left, right)) if at_most_one_match(predicate, left, right):
-            return Tree(Join(JoinKind.LEFT, predicate), bound.inputs)
-        case Tree(Apply(JoinKind.SINGLE, predicate), (left, right)) if at_most_one_match(predicate, left, right):
-            return Tree(Apply(JoinKind.LEFT, predicate), bound.inputs)
+        case Tree(AnyJoin(kind=JoinKind.SINGLE, predicate=predicate) as op, (left, right)) if at_most_one_match(
+            predicate, left, right
+        ):
+            return Tree((Apply if isinstance(op, Apply) else Join)(JoinKind.LEFT, predicate), bound.inputs)
     return None

@@ -10,7 +10,7 @@ import pytest
 
 from executor.arrow.context import Tuning
 from executor.arrow.counters import Counters
-from executor.arrow.run import execute_table
+from executor.arrow.run import execute
 from executor.session import Session
 from optimizer.errors import ExecutionError
 from tests.cases import Case, numbered, params, read
@@ -94,12 +94,12 @@ def test_a_recursion_that_does_not_end_is_an_error(engines: Engines) -> None:
     sql = "with recursive n as (select 1 as x union all select 1 from n) select count(*) from n"
     query = Session(engines.catalog).optimize(sql)
     with pytest.raises(ExecutionError, match=r'recurse: the recursive CTE "n" has not ended after 20 rounds\nadd a condition'):
-        execute_table(query.plan, query.columns, engines.catalog.tables, tuning=Tuning(rounds=20))
+        execute(query.plan, query.columns, engines.catalog.tables, tuning=Tuning(rounds=20)).read_all()
 
 
 def test_what_does_not_change_is_computed_once(engines: Engines) -> None:
     sql = "with recursive n as (select 1 as x union all select n.x + 1 from n join q on q.a = n.x where n.x < 9) select x from n"
     query, counters = Session(engines.catalog).optimize(sql), Counters()
-    execute_table(query.plan, query.columns, engines.catalog.tables, counters)
+    execute(query.plan, query.columns, engines.catalog.tables, counters).read_all()
     (scan,) = (node for node in query.plan.walk() if node.op.name == "table_scan")
     assert counters[scan.id].rows <= 8

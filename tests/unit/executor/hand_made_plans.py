@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from executor.arrow.context import Tuning
 from executor.arrow.counters import Counters
-from executor.arrow.run import execute_table
+from executor.arrow.run import execute
 from optimizer.algebra import HashJoin, JoinKind, LogicalProps, PhysicalOperator, PlanNode, Scan, ScanColumn, TableScan
 from optimizer.algebra.columns import Columns, ColumnSet, column_ids, column_set
 from optimizer.algebra.scalars import BOOL, Call, ColumnRef, Literal, Predicate, Scalar
@@ -75,7 +75,7 @@ class Plans:
 
     def run(self, plan: PlanNode, tuning: Tuning = SMALL, counters: Counters | None = None) -> list[tuple[Any, ...]]:
         """Rows with the values of the plan's columns, ascending by id."""
-        table = execute_table(plan, self.columns, self.sources, counters, tuning)
+        table = execute(plan, self.columns, self.sources, counters, tuning).read_all()
         assert table.column_names == [f"c{id}" for id in column_ids(plan.columns)]
         assert table.schema.types == [self.columns[id].type for id in column_ids(plan.columns)]
         table.validate(full=True)

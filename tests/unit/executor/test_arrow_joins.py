@@ -327,8 +327,8 @@ def test_more_keys_than_a_word_has_bits(null: int | None) -> None:
     some = [pa.nulls(1, I64) if i == null else key for i, key in enumerate(full)]
     row, condition = pa.RecordBatch.from_arrays(full, [f"c{i}" for i in range(70)]), Condition((), None)  # type: ignore[arg-type]
     mark = None if null is not None else True
-    assert MarkFinder(row, some, 0, condition).marks(row, full).to_pylist() == [mark]
-    assert MarkFinder(row, full, 0, condition).marks(row, some).to_pylist() == [mark]
+    assert MarkFinder(row, some, 0, condition, lambda bytes: None).marks(row, full).to_pylist() == [mark]
+    assert MarkFinder(row, full, 0, condition, lambda bytes: None).marks(row, some).to_pylist() == [mark]
     index = KeyIndex(some, (1 << 70) - 1)
     assert index.find(some).tolist() == [0] and index.find(full).tolist() == [0 if mark else -1]
 

@@ -35,7 +35,7 @@ from executor.arrow import scan as scan_module
 from executor.arrow.context import Tuning
 from executor.arrow.counters import Counters
 from executor.arrow.parquet_rows import Decoder
-from executor.arrow.run import MOST_DEPTH, allow_depth, execute, execute_table
+from executor.arrow.run import MOST_DEPTH, allow_depth, execute
 from executor.session import Session
 from optimizer.algebra import AggregateItem, JoinKind, ProjectItem, Scan, ScanColumn, SortKey, column_set
 from optimizer.algebra.evaluate import holds
@@ -304,7 +304,7 @@ def test_very_deep_plans(plans: Plans) -> None:
 
 def test_empty_result_has_the_schema(plans: Plans) -> None:
     scan = plans.table([I64, STR], [])
-    table = execute_table(scan, plans.columns, plans.sources)
+    table = execute(scan, plans.columns, plans.sources).read_all()
     assert table.schema == pa.schema([("c0", I64), ("c1", STR)]) and table.num_rows == 0
 
 

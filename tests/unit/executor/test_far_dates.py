@@ -1,5 +1,7 @@
 """Dates and timestamps beyond the years 1 to 9999, which files may hold and Python lacks: rows or an error, never a traceback."""
 
+import io
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from executor.formats import write_rows
 from optimizer.errors import ExecutionError
 from planscope import Session
 
@@ -91,3 +94,14 @@ def test_a_frame_reaches_beyond_the_years(type: pa.DataType, far: str) -> None:
         frame = f"over (order by {order} range between interval '{far}' preceding and interval '{far}' following)"
         counts = session.sql(f"select d, count(*) {frame} n from t order by d").table["n"].to_pylist()
         assert counts == {"1 month": [1, 2, 2, 1, 1], "1 day": [1, 1, 1, 1, 1], "3000 years": [3, 3, 3, 1, 1]}[far]
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "json"])
+def test_infinite_ones_are_written_so_and_others_without_a_text_not_at_all(format: str) -> None:
+    rows = {"d": pa.array([2**31 - 1, 1 - 2**31], pa.int32()), "t": pa.array([1 - 2**63, 2**63 - 1], pa.int64())}
+    table, sink = pa.table({"d": rows["d"].cast(pa.date32()), "t": rows["t"].cast(pa.timestamp("us"))}), io.BytesIO()
+    write_rows(table, format, sink)
+    assert re.findall("-?infinity", sink.getvalue().decode()) == ["infinity", "-infinity", "-infinity", "infinity"]
+    for column in (pa.array([2**31 - 2], pa.int32()).cast(pa.date32()), pa.array([-(2**63) + 2]).cast(pa.timestamp("us"))):
+        with pytest.raises(ExecutionError, match=r"^a (DATE|TIMESTAMP) is out of range"):
+            write_rows(pa.table({"x": column}), format, io.BytesIO())

@@ -16,7 +16,7 @@ from optimizer.algebra.traits import Collation, SortKey
 
 VALUES: list[tuple[pa.DataType, list[Any]]] = [
     (pa.int64(), [None, 1, 5, -7, 2**40]), (pa.int64(), [None, -(2**63), 0, 2**63 - 1]), (pa.int64(), [None]),
-    (pa.int8(), [None, -128, 127, 0]), (pa.uint32(), [0, 2**32 - 1]), (pa.uint64(), [None, 0, 2**64 - 1]),
+    (pa.int8(), [None, -128, 127, 0]), (pa.uint32(), [0, 2**32 - 1]),
     (pa.bool_(), [None, True, False]), (pa.int64(), [-(2**63), -(2**63) + 1, -(2**32), -1, 2**31, 2**32, 2**62, 2**63 - 1]),
     (pa.float64(), [None, 1.5, -2.5]), (pa.float64(), [None, 0.0, -0.0, math.inf, -math.inf, 5e-324, -5e-324, 1e300, -1e300]),
     (pa.float32(), [None, 1.5, -2.5, 1e-40, -1e38]), (pa.date32(), [None, date(1, 1, 1), date(2020, 1, 1)]),

@@ -1,5 +1,7 @@
 """Parquet files read by row groups: what is read, and of what texts there are conditions. The rows: `test_encoded_texts.py`."""
 
+import os
+import resource
 from pathlib import Path
 
 import pyarrow as pa
@@ -59,3 +61,15 @@ def test_a_limit_reads_no_more_than_it_needs(folder: Path, monkeypatch: pytest.M
     monkeypatch.setattr(ParquetFiles, "read", counted)
     assert Session(folder).sql("select n from t limit 3 offset 2").table.to_pydict() == {"n": [2, 3, 4]}
     assert len(batches) == 1 and Tuning().batch > 7_000
+
+
+def test_a_table_may_have_more_files_than_a_process_may_open(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    for n in range(99):
+        pq.write_table(pa.table({"n": [n]}), tmp_path / "t" / f"{n}.parquet")
+    session, (soft, hard) = Session(tmp_path), resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/dev/fd")) + 40, hard))
+    try:
+        assert session.sql("select count(*) c, max(n) m from t where n >= 0").table.to_pylist() == [{"c": 99, "m": 98}]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
