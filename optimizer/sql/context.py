@@ -90,7 +90,7 @@ class Context:
         self.source, self.catalog, self.words, self.all_columns = source, catalog, words, False
         self.columns = Columns()
         self.enclosing: ExpressionBinder | None = None
-        self.subqueries: dict[Any, list[Subquery]] = {}
+        self.subqueries: dict[Any, tuple[Ctes | None, list[Subquery]]] = {}
         self.definitions: dict[int, Definition] = {}
         self.durations: dict[ColumnId, ColumnId] = {}  # a difference of timestamps, and the column of its microseconds
         self.working: dict[int, Definition] = {}

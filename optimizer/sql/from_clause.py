@@ -142,11 +142,8 @@ def bind_table(context: Context, node: Any, ctes: Ctes | None) -> FromItem:
             if isinstance(inner, exp.Table) and not inner.args.get("joins"):
                 raise source.error("parentheses around one table", inner, f"write FROM {inner.sql()}")
             named = isinstance(inner, exp.Subquery) and inner.args.get("alias") is not None
-            if (
-                isinstance(inner, exp.Table)
-                or named
-                or (isinstance(inner, exp.Subquery | exp.Values) and inner.args.get("joins"))
-            ):
+            joined = isinstance(inner, exp.Subquery | exp.Values) and inner.args.get("joins")
+            if isinstance(inner, exp.Table) or named or joined:
                 renamed = node.args.get("alias") is not None
                 with context.tables(all_columns=context.all_columns or renamed):
                     item = bind_table(context, inner, with_ctes(context, node, ctes))

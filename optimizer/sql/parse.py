@@ -264,14 +264,18 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
     def _parse_derived_table_values(self, *args: Any, **kwargs: Any) -> Any:
         """(VALUES ... UNION ...), ORDER BY and LIMIT likewise, is read as other queries in parentheses are; sqlglot expects the
         parenthesis behind the last row."""
-        start = self._index
-        try:
-            return super()._parse_derived_table_values(*args, **kwargs)
-        except ParseError:
-            if self.failed_at.token_type not in _AFTER_VALUES:
-                raise
-            self._retreat(start)
-            return None
+        return None if self._goes_on_after_values() else super()._parse_derived_table_values(*args, **kwargs)
+
+    def _goes_on_after_values(self) -> bool:
+        depth = 0
+        for place in (
+            range(self._index, self._tokens_size) if self._match_pair(TokenType.L_PAREN, TokenType.VALUES, False) else ()
+        ):
+            kind = self._tokens[place].token_type
+            depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
+            if depth == 0 or (depth == 1 and kind in _AFTER_VALUES):
+                return depth == 1
+        return False
 
     def _parse_cube_or_rollup(self, with_prefix: bool = False) -> Any:
         """Of conditions too, as in ROLLUP (a > 1), which sqlglot does not take."""

@@ -18,7 +18,7 @@ def first_like(context: Context, node: Any, ctes: Ctes | None, subquery: Subquer
     """The subquery bound earlier that is the same as this one, made from the AST `node`; this one when there is none."""
     if subquery.volatile:
         return subquery
-    earlier = context.subqueries.setdefault((node, id(ctes)), [])
+    _, earlier = context.subqueries.setdefault((node, id(ctes)), (ctes, []))  # held, so that its id stays its own
     if earlier:
         meaning = _meaning(subquery)
         for other in earlier:
