@@ -49,8 +49,17 @@ def expand_star(
     for excluded in star.args.get("except_") or ():
         if not isinstance(excluded, exp.Column | exp.Identifier):
             raise source.error("EXCLUDE takes names of columns", excluded)
-        if excluded.args.get("table") is not None:
-            raise source.unsupported("a qualified name in EXCLUDE", excluded, "write the column name alone, or use t.* EXCLUDE")
+        if (table := excluded.args.get("table")) is not None:  # of several columns of the name only that one goes
+            alike = [
+                name for relation in scope.relations for name, _ in relation.columns if name.lower() == excluded.name.lower()
+            ]
+            if isinstance(node, exp.Star) and len(alike) > sum(name.lower() == excluded.name.lower() for name in names):
+                raise source.unsupported("EXCLUDE of one side of a USING", excluded, "write the column name alone")
+            scalar = scope.find(source, table.name, excluded.name, excluded)
+            if not any(column.scalar == scalar for column in columns):
+                raise source.error(f'unknown column "{excluded.sql()}" in EXCLUDE', excluded, f"* has {listing(names)}")
+            columns = [column for column in columns if column.scalar != scalar]
+            continue
         _check_name(source, excluded, names, gone, "EXCLUDE")
         gone.add(excluded.name.lower())
     columns = [column for column in columns if column.name.lower() not in gone]
