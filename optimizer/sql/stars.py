@@ -50,10 +50,9 @@ def expand_star(
         if not isinstance(excluded, exp.Column | exp.Identifier):
             raise source.error("EXCLUDE takes names of columns", excluded)
         if (table := excluded.args.get("table")) is not None:  # of several columns of the name only that one goes
-            alike = [
-                name for relation in scope.relations for name, _ in relation.columns if name.lower() == excluded.name.lower()
-            ]
-            if isinstance(node, exp.Star) and len(alike) > sum(name.lower() == excluded.name.lower() for name in names):
+            name = excluded.name.lower()
+            alike = [each for relation in scope.relations for each, _ in relation.columns if each.lower() == name]
+            if isinstance(node, exp.Star) and len(alike) > sum(each.lower() == name for each in names):
                 raise source.unsupported("EXCLUDE of one side of a USING", excluded, "write the column name alone")
             scalar = scope.find(source, table.name, excluded.name, excluded)
             if not any(column.scalar == scalar for column in columns):
