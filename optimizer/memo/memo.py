@@ -335,8 +335,8 @@ class Memo:
                 keep.leaf = None
             keep.offers = tuple(dict.fromkeys((*keep.offers, *gone.offers)))
             keep.region = keep.region or gone.region
-            keep.explored = keep.explored and gone.explored
-            keep.exploring = keep.exploring or gone.exploring
+            keep.explored |= gone.explored  # expressions of the one that was not are explored as news
+            keep.exploring |= gone.exploring
             self.news.append((list(keep.parents), list(gone.logical)))
             self.news.append((list(gone.parents), list(keep.logical)))
             gone.goals.clear()
