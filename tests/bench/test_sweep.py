@@ -61,6 +61,7 @@ def test_costs_in_other_units_are_not_compared(tmp_path):
     assert arrow["cost_ratio"] == 1.0 and c_out["cost_ratio"] is None and c_out["tasks_ratio"] is not None
 
 
+@pytest.mark.slow
 def test_runs_of_a_file_are_compared(spec, tmp_path):
     whole, quick = tmp_path / "whole", tmp_path / "quick"
     assert (len(_run(spec, whole)), len(_run(spec, quick, "--quick"))) == (12, 6)

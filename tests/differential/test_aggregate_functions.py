@@ -97,6 +97,7 @@ LONG_WINDOWS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", quick_and_slow(LONG_WINDOWS[1:2], LONG_WINDOWS[::2]))
 def test_over_long_frames(engines: Engines, window: str) -> None:
     """Whose rows are merged in blocks, or ranked, and not put side by side."""

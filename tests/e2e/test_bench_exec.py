@@ -61,6 +61,7 @@ def test_no_engine_outlives_an_item_that_is_ended():
     wait_until(lambda: not any_alive(engines), "an engine outlived its item")
 
 
+@pytest.mark.slow
 def test_files_that_duckdb_does_not_read_are_said(planscope, tmp_path, monkeypatch):
     with pa.ipc.new_file(tmp_path / "t.arrow", pa.schema({"a": pa.int64()})) as writer:
         writer.write_table(pa.table({"a": [1]}))
@@ -131,6 +132,7 @@ def test_queries_that_fail_are_listed_beside_those_that_are_planned(planscope, t
     assert rows["tpch/q06"]["settings"] == [order]
 
 
+@pytest.mark.slow
 def test_a_trace_is_walked_through(planscope):
     done = planscope("bench", "trace", "clique/4", "-q")
     assert done.code == 0

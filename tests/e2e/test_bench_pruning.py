@@ -19,6 +19,7 @@ def _rows(folder):
     return pq.read_table(folder / "results.parquet").to_pylist()
 
 
+@pytest.mark.slow
 def test_every_mode_finds_the_same_cost_and_pruning_saves_work(planscope, tmp_path):
     done = planscope("bench", "pruning", "star/5", "job/1a", *HERE, "-o", str(tmp_path))
     assert done.code == 0
@@ -73,6 +74,7 @@ def test_factors_are_compared(planscope, tmp_path):
     assert "By driver" not in done.out
 
 
+@pytest.mark.slow
 def test_an_audit_says_how_many_skips_it_checked(planscope, tmp_path):
     done = planscope("bench", "pruning", "cycle/4", "--audit", *HERE, "-o", str(tmp_path))
     assert done.code == 0

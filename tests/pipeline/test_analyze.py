@@ -118,6 +118,7 @@ def write_parts(folder: Path, parts: dict[str, list[int]]) -> None:
     lay(folder, {f"t/{name}.parquet": table for name, table in tables.items()})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_spark")
 def test_small_data_need_no_spark(tmp_path: Path, analyze: Analyze, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = {"1": [1, 2, 3], "2": [3, 5], "3": [7]}
@@ -402,6 +403,7 @@ def test_hundreds_of_columns(tmp_path: Path, analyze: Analyze) -> None:
     assert found["t"].stats.columns["c299"].ndv == 2 and len(found["u"].stats.columns) == 50
 
 
+@pytest.mark.slow
 def test_a_sample(tmp_path: Path, analyze: Analyze) -> None:
     """Of rows where there are few row groups; of row groups where there are many. Keys stay unverified."""
     rows = 200_000

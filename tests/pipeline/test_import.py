@@ -169,6 +169,7 @@ def test_the_first_row_of_each_key_stays(importer, tmp_path, monkeypatch):
         assert f"{file[0]}/{row - 1}" not in kept
 
 
+@pytest.mark.slow
 def test_an_interrupted_import_goes_on(importer, tmp_path):
     source = lay(tmp_path / "shop", {f"t{i}.csv": f"a\n{i}\n" for i in range(3)})
 
@@ -222,6 +223,7 @@ def test_an_import_that_ends_before_its_last_step_goes_on(importer, shop, monkey
         assert rows(folder, "people") == rows(whole, "people") and rejects(folder, "people") == rejects(whole, "people")
 
 
+@pytest.mark.slow
 def test_damaged_and_differing_files_are_named(importer, tmp_path):
     good = pa.table({"a": pa.array(range(5000)), "b": pa.array([str(i) for i in range(5000)])})
     source = lay(tmp_path / "t", {"0.parquet": good, "1.parquet": good})
@@ -319,6 +321,7 @@ def test_many_json_files_are_of_one_type(importer, tmp_path, monkeypatch):
     assert counts["tables"]["t"]["rejected"] == []
 
 
+@pytest.mark.slow
 def test_json_files_without_a_key_that_can_be_read_are_put_aside(importer, tmp_path):
     texts = {"good": '{"a": 1}', "empty": "", "commas": '{"a": 1},\n{"a": 2},', "quotes": '{"it\'s \\"x\\"": 1}', "none": "{}"}
     files = {f"{name}.json": text for name, text in texts.items()} | {"nested.parquet": pa.table({"nested": [{"x": 1}]})}

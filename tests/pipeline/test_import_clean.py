@@ -153,6 +153,7 @@ def test_much_of_it_and_what_has_options_is_left_to_spark(tmp_path: Path, monkey
     assert without_spark(asked, tmp_path / "large", monkeypatch) is None
 
 
+@pytest.mark.slow
 def test_spark_reads_the_tables_with_faults_alone(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, told = asked_of(tmp_path, SHOP), list[str]()
     monkeypatch.setattr(tables, "is_running", lambda: False)

@@ -263,6 +263,7 @@ def test_json_zeros_keep_their_sign(read_json):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_json_files_that_cannot_be_read(read_json):
     texts = ['[{"a": 1}, {"a": ', '[{"a": 1}', '[{"a": 1}] x', '[{"a": 1} {"a": 2', '[{"a": 1, "a": 2}]', '{"a": 1,']
     texts += ['{"a": [\n{"b": 1}\n{"b": 2}\n]}']

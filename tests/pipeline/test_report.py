@@ -139,6 +139,7 @@ def test_reports_that_cannot_be(results: Path, tmp_path: Path) -> None:
         write_report(tmp_path, no_spark)
 
 
+@pytest.mark.slow
 def test_what_others_put_beside_a_report_stays(results: Path, spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "mine"
     shutil.copytree(results / "results", out / "results")

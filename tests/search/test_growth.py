@@ -29,7 +29,7 @@ SHAPES: dict[str, tuple[Callable[[int], str], int, float]] = {
         lambda n: "select 1 from nation where " + " and ".join(
             f"n_nationkey > (select min(r_regionkey) from region where r_regionkey + {i} <> cast(n_name as integer))"
             for i in range(n)
-        ), 8, 2.5,
+        ), 6, 2.5,
     ),
     "spools": (
         lambda n: "with t0 as (select n_nationkey a, n_regionkey b from nation)"

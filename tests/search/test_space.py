@@ -342,6 +342,7 @@ def least_cost(ways: list[list[Way]]) -> float:
 # -- queries ------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_union_of_two_hundred_joins() -> None:
     """Deep and wide queries: as many plans as the 200 joins have together, no recursion error."""
     query = graph_query("chain", 2, 3)
@@ -360,6 +361,7 @@ def test_a_union_of_two_hundred_joins() -> None:
 # -- refusals -----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_refusals() -> None:
     space, search, goal = small_space("chain", 3, 0)
     for rank in (-1, space.count):
