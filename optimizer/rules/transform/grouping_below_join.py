@@ -63,10 +63,9 @@ class GroupingLimit(NamedTuple):
     most: int
     blocks: Blocks
 
-    def count(self, leaves: Sequence[Node]) -> int:
-        """Of a join graph; a block whose relations are leaves of it is no block to this one."""
+    def count(self, leaves: Iterable[Node]) -> int:
         together = union(leaf.relations for leaf in leaves)
-        return max(len(leaves), count_relations(together, together, self.blocks))
+        return count_relations(together, together, self.blocks)
 
     def allows(self, a: ColumnSet, b: ColumnSet) -> bool:
         """Whether relations `a` may be grouped where they are joined with `b`."""
