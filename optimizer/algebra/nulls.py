@@ -47,16 +47,20 @@ def null_rejected(predicate: Predicate) -> ColumnSet:
 
 @lru_cache(maxsize=16384)
 def _rejected(conjunct: Scalar) -> ColumnSet:
-    return column_set(id for id in column_ids(conjunct.columns) if not outcomes(conjunct, 1 << id) & CAN_BE_TRUE)
+    return column_set(id for id in column_ids(conjunct.columns) if _never_true(conjunct, 1 << id))
 
 
 def rejects_nulls(predicate: Predicate, columns: ColumnSet) -> bool:
     """Whether the predicate is never TRUE when all of `columns` are NULL. It says more than `null_rejected`, which names single
     columns: `b.x = 1 OR b.y = 2` rejects the row in which both are NULL."""
     return any(
-        conjunct.columns & columns and not conjunct.volatile and not outcomes(conjunct, columns) & CAN_BE_TRUE
-        for conjunct in predicate
+        (nulls := conjunct.columns & columns) and not conjunct.volatile and _never_true(conjunct, nulls) for conjunct in predicate
     )
+
+
+@lru_cache(maxsize=16384)
+def _never_true(conjunct: Scalar, nulls: ColumnSet) -> bool:
+    return not outcomes(conjunct, nulls) & CAN_BE_TRUE
 
 
 def outcomes(scalar: Scalar, nulls: ColumnSet, not_null: ColumnSet = 0) -> int:
