@@ -19,10 +19,11 @@ from optimizer.algebra.logical import Choice, Project
 from optimizer.algebra.logical_joins import Apply, Join
 from optimizer.algebra.rebuild import map_tree
 from optimizer.algebra.spools import With
-from optimizer.algebra.trees import Tree, postorder
+from optimizer.algebra.trees import Node, Tree, postorder
 from optimizer.decorrelate.applies import replace_applies
 from optimizer.decorrelate.general import General
 from optimizer.decorrelate.rules.apply_scalar_aggregate import grouped_by_left
+from optimizer.prepass.dag import Dag
 
 MOST_CHOICES = 6  # one below another: each has its left input in up to four forms, so there are 4^6 of the lowest
 
@@ -74,7 +75,9 @@ def exactly(tree: Tree, wanted: ColumnSet, columns: Columns, always: bool = Fals
 
 
 def settle_choices(root: Tree, columns: Columns) -> Tree:
-    """The tree as the memo takes it: all trees of a choice have the same columns, those that were in all of them before.
+    """The tree as the memo takes it: all trees of a choice have the same columns, those that were in all of them before, and none
+    is a part of another. One that another is a part of, as A of A ⋉ B, costs what that costs and more, and its group would be an
+    input of itself, so that rules would go on.
 
     Inner joins beside spools are a group of their own, under a projection: the relations of a region are searched before other
     expressions of its group are, and without a limit, while spools that cost less may save searching them at all.
@@ -83,13 +86,27 @@ def settle_choices(root: Tree, columns: Columns) -> Tree:
     def one(tree: Tree) -> Tree:
         if not isinstance(tree.op, Choice):
             return tree
-        trees = [tree_of(each) for each in tree.inputs]
+        trees = _simplest(tree)
         common = reduce(and_, (each.columns for each in trees))
         spools = any(isinstance(each.op, With) for each in trees)
         apart = [spools and isinstance(each.op, Join) and each.op.kind is JoinKind.INNER for each in trees]
-        return Tree(Choice(common), tuple(exactly(t, common, columns, always) for t, always in zip(trees, apart, strict=True)))
+        settled = tuple(exactly(t, common, columns, always) for t, always in zip(trees, apart, strict=True))
+        return Tree(Choice(common), settled) if len(settled) > 1 else settled[0]
 
-    return map_tree(root, one) if root.has_choice else root
+    return map_tree(Dag(interning=True).intern(root), one) if root.has_choice else root
+
+
+def _simplest(choice: Tree) -> list[Tree]:
+    """The trees of a choice without those that another is a part of; equal ones are the same object. A choice among them goes if
+    all its trees do."""
+    trees = {id(tree): tree for tree in map(tree_of, choice.inputs)}
+    forms = {key: tree.inputs if isinstance(tree.op, Choice) else (tree,) for key, tree in trees.items()}
+    all_forms = {id(form) for each in forms.values() for form in each}
+
+    def has_no_other(form: Node) -> bool:
+        return not any(id(part) in all_forms for part in postorder(form) if part is not form)
+
+    return [tree for key, tree in trees.items() if any(map(has_no_other, forms[key]))]
 
 
 def same_shape(a: Tree, b: Tree) -> bool:

@@ -219,3 +219,11 @@ def test_a_form_that_lost_an_outer_column_may_be_planned_as_one_that_reads_it(se
     assert session.sql(none).table.num_rows == 0
     anti = "select exists (select t.a from t x anti join t y on exists (select y.a // x.a from u, t z)) found from t"
     assert session.sql(anti).table.to_pydict() == {"found": [False] * 3}
+
+
+def test_a_form_that_is_part_of_another_is_no_input_of_its_own_group() -> None:
+    """Without the join with its own key the subquery leaves the table alone: all other forms of the query read that and more."""
+    sql = """select p_partkey from part p where exists (
+        select 1 from part q left join partsupp on q.p_partkey = ps_partkey where p.p_partkey = q.p_partkey)"""
+    query = Session("tpch:0.01", {"decorrelate": "cost"}).optimize(sql)
+    assert query.search.proven and query.plan.op.name == "table_scan", query
