@@ -240,7 +240,7 @@ def _date(binder: ExpressionBinder, node: Any) -> Scalar:
     """date('1994-01-01'), date(timestamp)."""
     binder.source.only(node, "this")
     operand = binder.operand(node.this)
-    if not operand.string_literal:
+    if not is_string(operand.type):
         operand = dates.moment_argument(binder, operand, "date")
     return convert(binder.source, operand, DATE)
 

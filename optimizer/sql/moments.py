@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from optimizer.algebra.evaluate_dates import DAY
+from optimizer.algebra.evaluate_dates import DAY, FURTHER_PARTS
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.algebra.scalars import Call, Literal, Scalar
 from optimizer.algebra.types import DATE, INT64, INTERVAL, TIMESTAMP, is_date, is_integer
@@ -69,7 +69,8 @@ def _time_bucket(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 NAMED: dict[str, Handler] = {
-    "epoch": part("epoch", "epoch"), "epoch_ms": _epoch_ms, "make_timestamp": _make_timestamp, "time_bucket": _time_bucket,
+    **{name: part(name, name) for name in ("epoch", *(name for name, *_ in FURTHER_PARTS))},
+    "epoch_ms": _epoch_ms, "make_timestamp": _make_timestamp, "time_bucket": _time_bucket,
     "epoch_us": lambda binder, node: _microseconds(binder, arguments(binder, node, "epoch_us", 1)[0], "epoch_us"),
     "epoch_ns": lambda binder, node: Call(
         "*", (_microseconds(binder, arguments(binder, node, "epoch_ns", 1)[0], "epoch_ns"), _THOUSAND), INT64
