@@ -209,6 +209,11 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
             self.raise_error("Expecting AND")
         return self.expression(exp.Between(this=this, low=low, high=self._parse_bitwise(), symmetric=symmetric))
 
+    def _parse_id_var(self, any_token: bool = True, tokens: Any = None) -> Any:
+        """OVER (GROUPS ...) begins with a frame, not with the name of another window."""
+        framed = tokens is self.WINDOW_ALIAS_TOKENS and self._curr and self._curr.text.upper() == "GROUPS"
+        return None if framed else super()._parse_id_var(any_token, tokens)
+
     def _parse_window_spec(self) -> Any:
         """Of the two ends of a frame, BETWEEN and AND stand together, or neither; sqlglot asks for none."""
         first, between = self._prev.token_type is not TokenType.AND, self._prev.token_type is TokenType.BETWEEN
