@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
 _FUNCTIONS = ("epoch", "isodow", "isoyear", *(name for name, *_ in FURTHER_PARTS))  # parts that are functions of our table
+PARTS_OF_MOMENTS = (*PARTS, *_FUNCTIONS)
 _PART_ALIASES = {"dow": "dayofweek", "weekday": "dayofweek", "doy": "dayofyear", "dayofmonth": "day", "weekofyear": "week"}
 _WITHIN = {"month": 12, "quarter": 12, "minute": MICROSECONDS["hour"]}  # what a part of an interval begins anew after
 _WITHIN |= dict.fromkeys(("second", "millisecond", "microsecond"), MICROSECONDS["minute"])
@@ -212,10 +213,9 @@ def _interval_constant(binder: ExpressionBinder, node: Any) -> Scalar:
 def extract(binder: ExpressionBinder, part: str, arg: Any, node: Any) -> Scalar:
     """One field of a date or timestamp, an int64 but for epoch; `part` may be plural or an alias such as dow."""
     word = part.lower()
-    parts = (*PARTS, *_FUNCTIONS)
-    word = _PART_ALIASES.get(word) or (word if word in parts else unit_name(word) or word)
-    if word not in parts:
-        raise binder.source.unsupported(f"EXTRACT({part.upper()})", node, f"the parts are {listing(parts, 25)}")
+    word = _PART_ALIASES.get(word) or (word if word in PARTS_OF_MOMENTS else unit_name(word) or word)
+    if word not in PARTS_OF_MOMENTS:
+        raise binder.source.unsupported(f"EXTRACT({part.upper()})", node, f"the parts are {listing(PARTS_OF_MOMENTS, 25)}")
     operand = binder.operand(arg)
     if is_interval(operand.type):
         return _interval_part(binder, word, operand, node)
@@ -271,14 +271,6 @@ def _extract(binder: ExpressionBinder, node: Any) -> Scalar:
     return extract(binder, node.this.name, node.expression, node)
 
 
-def _field(part: str) -> Any:
-    def handler(binder: ExpressionBinder, node: Any) -> Scalar:
-        binder.source.only(node, "this")
-        return extract(binder, part, node.this, node)
-
-    return handler
-
-
 def date_trunc(binder: ExpressionBinder, unit: str, arg: Any, node: Any) -> Scalar:
     """The beginning of the unit that a date or timestamp lies in, a timestamp."""
     name = unit_name(unit)
@@ -297,9 +289,5 @@ def _date_add(binder: ExpressionBinder, node: Any) -> Scalar:
 HANDLERS = {
     exp.Interval: _interval_constant,
     exp.Extract: _extract,
-    **{kind: _field(kind.__name__.lower()) for kind in (exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day)},
-    **{kind: _field(kind.__name__.lower()) for kind in (exp.Hour, exp.Minute, exp.Second, exp.DayOfWeek, exp.DayOfYear)},
-    exp.DayOfMonth: _field("day"),
-    exp.WeekOfYear: _field("week"),
     exp.DateAdd: _date_add,
 }

@@ -21,13 +21,7 @@ _INFIX = {
     exp.NullSafeEQ: "IS NOT DISTINCT FROM", exp.NullSafeNEQ: "IS DISTINCT FROM",
 }  # fmt: skip
 _CALLS = {
-    **{
-        kind: kind.sql_name().lower()
-        for kind in (
-            exp.Abs, exp.Round, exp.Floor, exp.Ceil, exp.Sqrt, exp.Ln, exp.Exp, exp.Upper, exp.Lower, exp.Length, exp.Replace,
-            exp.StartsWith, exp.Greatest, exp.Least, exp.Year, exp.Month, exp.Day, exp.Quarter,
-        )
-    },
+    **{kind: kind.sql_name().lower() for kind in (exp.Round, exp.Floor, exp.Ceil, exp.Greatest, exp.Least)},
     exp.Pow: "pow",
     exp.Grouping: "GROUPING",
     exp.GroupingId: "GROUPING",
@@ -92,7 +86,7 @@ def _text(node: Any) -> str:
     if kind in _INFIX:
         return f"({_text(node.this)} {_INFIX[kind]} {_text(node.expression)})"
     if kind in _CALLS:
-        parts = (node.this, *(node.args.get(k) for k in ("decimals", "expression", "replacement")), *node.expressions)
+        parts = (node.this, *(node.args.get(k) for k in ("decimals", "expression")), *node.expressions)
         return f"{_CALLS[kind]}({', '.join(_text(a) for a in parts if a is not None)})"
     return _written(node, unsupported_level=ErrorLevel.IGNORE)  # it would write warnings to the terminal
 

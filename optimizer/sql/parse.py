@@ -13,6 +13,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES
+from optimizer.algebra.evaluate_dates import PARTS
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.errors import SqlError, Unsupported, did_you_mean
 from optimizer.sql.derivable import parser_class
@@ -49,15 +50,15 @@ Plus = exp.Prior  # the sign in `+a`, which sqlglot drops: it takes numbers only
 
 # REGEXP_LIKE is a search elsewhere; sqlglot takes it for the operator ~, which asks for the whole text
 _NAMED = (
-    "date_trunc datetrunc log now today range ltrim rtrim generate_series epoch_ms epoch_us epoch_ns fmod fdiv mod regexp_like "
-    "regexp_i_like"
+    "date_trunc datetrunc log now today range generate_series epoch_ms epoch_us epoch_ns fmod fdiv mod regexp_like "
+    "regexp_i_like dayofmonth weekofyear"
 )
 _TO_UNITS = (f"to_{unit}s" for unit in INTERVAL_UNITS)
 _OF_OTHERS = (  # DuckDB has none of these names
     "charindex convert day_of_month day_of_week day_of_year iif like locate nvl rand safe_cast startswith str_position "
     "week_of_year"
 )
-_BY_NAME = (*AGGREGATE_NAMES, *SCALAR_NAMES, *_NAMED.split(), *_TO_UNITS, *_OF_OTHERS.split())
+_BY_NAME = (*AGGREGATE_NAMES, *SCALAR_NAMES, *PARTS, *_NAMED.split(), *_TO_UNITS, *_OF_OTHERS.split())
 _NO_NODES = frozenset(map(str.upper, _BY_NAME))
 _BASE = parser_class()
 _CALLED_BARE = frozenset(_BASE.NO_PAREN_FUNCTION_PARSERS)
