@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
-from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES
+from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES, WINDOW_FUNCTIONS
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS, SCALAR_NAMES
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Literal, Scalar, WindowCall
@@ -295,6 +295,8 @@ def _by_name(binder: ExpressionBinder, node: Any) -> Scalar:
     known = SCALAR_NAMES.get(name)
     if known is not None:
         return by_table(binder, known, node.expressions, node)
+    if name in WINDOW_FUNCTIONS:
+        raise binder.source.error(f"{name} is a window function: it needs OVER (...)", node)
     if row_items(node) is not None:
         raise binder.unknown_form(node)
     if name in INSTEAD:

@@ -14,6 +14,7 @@ from optimizer.sql.arithmetic import SYMBOLS
 from optimizer.sql.coerce import bare
 from optimizer.sql.comparisons import COMPARISONS
 from optimizer.sql.parse import DIALECT, Plus, without_parents
+from optimizer.sql.source import form_name
 from optimizer.sql.stars import is_star
 
 _INFIX = {
@@ -106,6 +107,8 @@ def _call(node: Any) -> str:
 
 def _written(node: Any, **options: Any) -> str:
     copy = node.copy()  # the generator rewrites some nodes
+    for nulls in list(copy.find_all(exp.IgnoreNulls, exp.RespectNulls)):  # and leaves these out
+        nulls.replace(exp.Var(this=f"{nulls.this.sql(DIALECT)} {form_name(nulls)}"))
     text = str(copy.sql(dialect=DIALECT, copy=False, **options))
     without_parents(copy)
     return text

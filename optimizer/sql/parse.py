@@ -12,7 +12,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType
 
-from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES
+from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES, WINDOW_FUNCTIONS
 from optimizer.algebra.evaluate_dates import PARTS
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.errors import SqlError, Unsupported, did_you_mean
@@ -58,7 +58,7 @@ _OF_OTHERS = (  # DuckDB has none of these names
     "charindex convert day_of_month day_of_week day_of_year iif like locate nvl rand safe_cast startswith str_position "
     "week_of_year"
 )
-_BY_NAME = (*AGGREGATE_NAMES, *SCALAR_NAMES, *PARTS, *_NAMED.split(), *_TO_UNITS, *_OF_OTHERS.split())
+_BY_NAME = (*AGGREGATE_NAMES, *WINDOW_FUNCTIONS, *SCALAR_NAMES, *PARTS, *_NAMED.split(), *_TO_UNITS, *_OF_OTHERS.split())
 _NO_NODES = frozenset(map(str.upper, _BY_NAME))
 _BASE = parser_class()
 _CALLED_BARE = frozenset(_BASE.NO_PAREN_FUNCTION_PARSERS)
@@ -185,14 +185,6 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
             node = node.this
             self._retreat(node.meta["after"])
         return node
-
-    def _parse_window(self, this: Any, alias: bool = False) -> Any:
-        """f(x IGNORE NULLS) is read as f(x) IGNORE NULLS, as sqlglot does for functions it knows."""
-        last = this.expressions[-1] if isinstance(this, exp.Anonymous) and this.expressions else None
-        if isinstance(last, exp.IgnoreNulls | exp.RespectNulls):
-            this.set("expressions", [*this.expressions[:-1], last.this])
-            this = self.expression(type(last)(this=this))
-        return super()._parse_window(this, alias)
 
     def _parse_in(self, *args: Any, **kwargs: Any) -> Any:
         """x IN [1, 2] asks for what a list holds; sqlglot takes it for x IN (1, 2), which says of NULLs otherwise."""
