@@ -22,7 +22,7 @@ from optimizer.sql.coerce import bare, convert
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.scope import Relation, Scope
 from optimizer.sql.shelf import Shelf
-from optimizer.sql.source import Source, did_you_mean, listing
+from optimizer.sql.source import Source, listing
 
 TWO_OF_A_NAME = "several columns of the result have that name: name them apart, or write a position"
 _MOST_ROWS = 1 << 48  # no input has as many; sums of a few of these stay BIGINTs
@@ -106,7 +106,7 @@ def _output_named(source: Source, node: Any, bound: Bound) -> int | None:
 
 def _not_among_outputs(source: Source, node: Any, outputs: Sequence[OutputColumn]) -> Exception:
     names = [o.name for o in outputs]
-    hint = f"the result has {listing(names)}" + did_you_mean(node.name, names)
+    hint = f"the result has {listing(names, near=node.name)}"
     return source.error(f'unknown column "{node.sql()}"', node, hint)
 
 
