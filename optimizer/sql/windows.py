@@ -155,6 +155,8 @@ def _ranked_or_picked(
     source, name, args = binder.source, known.name, list[Scalar]()
     if nodes and isinstance(nodes[0], exp.Distinct):
         raise source.error(f"DISTINCT belongs to an aggregate, which {name} is not", node)
+    if nodes and isinstance(nodes[-1], exp.Order):
+        raise binder.unknown_form(nodes[-1])
     check_number(source, known, len(nodes), len(known.parameters), node)
     for kind, each in zip(known.parameters, nodes, strict=False):
         match kind:
