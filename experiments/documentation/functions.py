@@ -14,7 +14,8 @@ whole text with case ignored, as `~` and `!~` do; `reverse` reverses code points
 `approx_count_distinct` is exact; `mode` takes NaN for one value; `strptime` reads no `epoch` and
 `infinity`; `now()` and `current_timestamp` are timestamps without zone,
 in the zone of this machine, at the time at which the query is bound; decimals of 38 digits that meet keep
-the digits after the point of both; HUGEINT is DECIMAL(38,0), so a double becomes one half away from zero, and `gcd` and
+the digits after the point of both; HUGEINT is DECIMAL(38,0), so a double becomes one half away from zero, `//` of
+two DECIMAL(38,0) has no fraction, and `gcd` and
 operators of bits need a cast to BIGINT; a constant of the wrong type (`case when c then 1 else 'a' end`) is converted before
 any row is read, and refused where it cannot be, even if no row asks for it. Functions over lists, structs and maps are refused.
 

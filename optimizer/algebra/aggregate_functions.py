@@ -131,19 +131,21 @@ _AGGREGATE = (
     AggregateFunction("product", "the product as DOUBLE", ("double",), DOUBLE, partial(reduce, operator.mul), one_row=True),
 )  # fmt: skip
 
+_ROWS_AWAY = ("any", "integer?", "any?")
 _WINDOW = (
-    WindowFunction("row_number", "1, 2, 3 ... in the order of the window, peers in any order; int64"),
-    WindowFunction("rank", "number of rows before the first peer, plus 1; int64"),
-    WindowFunction("dense_rank", "number of peer groups before this one, plus 1; int64"),
-    WindowFunction("percent_rank", "(rank - 1) / (rows - 1), 0 for a single row; double"),
-    WindowFunction("cume_dist", "rows up to the last peer / rows; double"),
-    WindowFunction("ntile", "ntile(n): number of the bucket, larger buckets first; int64"),
-    WindowFunction("lag", "lag(x[, offset[, default]]): x of the row that many before this one in the partition"),
-    WindowFunction("lead", "lead(x[, offset[, default]]): x of the row that many after this one in the partition"),
-    WindowFunction("first_value", "x of the first row of the frame", framed=True),
-    WindowFunction("last_value", "x of the last row of the frame", framed=True),
-    WindowFunction("nth_value", "nth_value(x, n): x of the n-th row of the frame, NULL when there is none", framed=True),
-)
+    WindowFunction("row_number", "1, 2, 3 ... in the order of the window, peers in any order; int64", (), INT64),
+    WindowFunction("rank", "number of rows before the first peer, plus 1; int64", (), INT64),
+    WindowFunction("dense_rank", "number of peer groups before this one, plus 1; int64", (), INT64),
+    WindowFunction("percent_rank", "(rank - 1) / (rows - 1), 0 for a single row; double", (), DOUBLE),
+    WindowFunction("cume_dist", "rows up to the last peer / rows; double", (), DOUBLE),
+    WindowFunction("ntile", "ntile(n): number of the bucket, larger buckets first; int64", ("integer",), INT64),
+    WindowFunction("lag", "lag(x[, offset[, default]]): x of the row that many before this one in the partition", _ROWS_AWAY),
+    WindowFunction("lead", "lead(x[, offset[, default]]): x of the row that many after this one in the partition", _ROWS_AWAY),
+    WindowFunction("first_value", "x of the first row of the frame", ("any",), framed=True),
+    WindowFunction("last_value", "x of the last row of the frame", ("any",), framed=True),
+    WindowFunction("nth_value", "nth_value(x, n): x of the n-th row of the frame, NULL when there is none", ("any", "integer"),
+        framed=True),
+)  # fmt: skip
 
 AGGREGATE_FUNCTIONS = {f.name: f for f in _AGGREGATE}
 AGGREGATE_NAMES = {name: f for f in _AGGREGATE for name in (f.name, *f.spelled)}  # by every name that SQL has for them

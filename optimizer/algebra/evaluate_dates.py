@@ -1,6 +1,7 @@
 """Reference semantics of dates and timestamps. Years 1 to 9999: what Python's (and so Arrow's `as_py`) values can say."""
 
 import calendar
+import math
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -69,11 +70,21 @@ def to_interval(microseconds: int) -> pa.MonthDayNano:
     return pa.MonthDayNano((0, sign * days, sign * rest * 1000))
 
 
-def interval_times(interval: Any, count: int) -> pa.MonthDayNano:
+def interval_times(interval: Any, count: float) -> pa.MonthDayNano:
+    """Of a fraction, what is left of a month is 30 days, what is left of a day time; rounded as in PostgreSQL and DuckDB."""
     months, days, nanoseconds = (count * part for part in interval)
-    if max(abs(months), abs(days)) >= 1 << 31 or abs(nanoseconds) >= 1 << 63:
-        raise ExecutionError(f"{count} times an INTERVAL is too long for one")
-    return pa.MonthDayNano((months, days, nanoseconds))
+    try:
+        if isinstance(count, float):
+            more = round((months - math.trunc(months)) * 30 * 1e6) / 1e6  # days
+            below = round((days - math.trunc(days) + more - math.trunc(more)) * DAY)  # microseconds
+            further = math.trunc(below / DAY)
+            months, days = math.trunc(months), math.trunc(days) + math.trunc(more) + further
+            nanoseconds = round(count * (interval.nanoseconds // 1000) + (below - further * DAY)) * 1000
+        if max(abs(months), abs(days)) < 1 << 31 and abs(nanoseconds) < 1 << 63:
+            return pa.MonthDayNano((months, days, nanoseconds))
+    except (ValueError, OverflowError):  # NaN, an infinity
+        pass
+    raise ExecutionError(f"{count} times an INTERVAL is too long for one")
 
 
 MICROSECONDS = {

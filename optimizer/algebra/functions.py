@@ -81,10 +81,13 @@ class AggregateFunction(NamedTuple):
 
 
 class WindowFunction(NamedTuple):
-    """`framed`: looks at the frame, not at the whole partition."""
+    """`parameters`: as of a Function; "any" is the value that is picked. `gives`: the type of its value, None for that of what is
+    picked. `framed`: looks at the frame, not at the whole partition."""
 
     name: str
     doc: str
+    parameters: tuple[str, ...] = ()
+    gives: DataType | None = None
     framed: bool = False
 
 

@@ -35,8 +35,8 @@ def _of_text(name: str, doc: str, gives: DataType, reference: Callable[..., Any]
     return Function(name, doc, ("text", *parameters), gives, reference, **more)
 
 
-def _text(name: str, doc: str, reference: Callable[..., Any], *parameters: str, raises: bool = False) -> Function:
-    return _of_text(name, doc, STRING, reference, *parameters, raises=raises)
+def _text(name: str, doc: str, reference: Callable[..., Any], *parameters: str, **more: Any) -> Function:
+    return _of_text(name, doc, STRING, reference, *parameters, **more)
 
 
 def _form(name: str, doc: str, reference: Callable[..., Any] | None, **more: Any) -> Function:
@@ -92,7 +92,7 @@ _FORMS = (
         partial(numbers.floor_or_ceil, up=False), typed=True),
     _form("ceil", "smallest integer not below x", partial(numbers.floor_or_ceil, up=True), typed=True),
     _double("sqrt", "square root of a double; negative raises", numbers.square_root, True),
-    _double("power", "power of doubles, IEEE 754", numbers.power, False, "double", "double"),
+    Function("power", "power of doubles, IEEE 754", ("double", "double"), DOUBLE, numbers.power, spelled=("pow",)),
     _double("ln", "natural logarithm of a double; not positive raises", numbers.logarithm, True),
     _double("exp", "e to the x", numbers.exponential),
     _form("greatest", "the largest argument that is not NULL", _extreme(max), strict=False),
@@ -102,9 +102,9 @@ _FORMS = (
     _form("ilike", "like, ignoring case", lambda s, p, escape="": strings.like(strings.lower(s), strings.lower(p), escape)),
     _of_text("glob", "x GLOB pattern: * any run, ? one byte, [a-z] one of these, [!a] another; the case counts", BOOLEAN,
         more.glob, "text"),
-    _text("upper", "upper case", strings.upper),
-    _text("lower", "lower case", strings.lower),
-    _of_text("length", "number of characters, int64", INT64, len),
+    _text("upper", "upper case", strings.upper, spelled=("ucase",)),
+    _text("lower", "lower case", strings.lower, spelled=("lcase",)),
+    _of_text("length", "number of characters, int64", INT64, len, spelled=("len", "char_length", "character_length")),
     _form("substring", "substring(s, start, [length]): 1-based characters; negative start counts from the end",
         strings.substring),
     _text("trim", "without spaces at both ends", lambda s: s.strip(strings.SPACES)),
@@ -113,7 +113,7 @@ _FORMS = (
     _text("replace", "replace(s, from, to)", strings.replace, "text", "text"),
     _of_text("starts_with", "starts_with(s, prefix)", BOOLEAN, str.startswith, "text", spelled=("prefix",)),
     _of_text("strpos", "strpos(s, part): 1-based position, 0 when absent, int64", INT64, lambda s, part: s.find(part) + 1,
-        "text"),
+        "text", spelled=("instr",)),
     *(_form(part, f"extract({part} from date or timestamp), int64", reference) for part, reference in dates.PARTS.items()),
     _form("date_add", "date_add(timestamp, interval): calendar months first (day clipped), then days, then time", dates.date_add,
         raises=True),
@@ -126,7 +126,6 @@ _FORMS = (
     Function("random", "a double in [0, 1), new on every row", (), DOUBLE, random.random, volatile=True),
 )  # fmt: skip
 
-# those that are called by name
 _CALLED = (
     _of_text("regexp_matches", "whether a part of the text matches", BOOLEAN, regex.matches, "regex", "options?", raises=True),
     _of_text("regexp_full_match", "whether the whole text matches; also x ~ r, x SIMILAR TO r; x ~* r ignores case", BOOLEAN,
@@ -244,5 +243,6 @@ _CALLED = (
 
 SCALAR_FUNCTIONS = {f.name: f for f in (*_FORMS, *_CALLED)}
 # written as operators and forms: no text calls them so
-_BY_FORM = ("bit_and_of", "bit_or_of", "bit_not", "shift_left", "shift_right", "trim_of", "ltrim_of", "rtrim_of")
-SCALAR_NAMES = {name: f for f in _CALLED for name in (f.name, *f.spelled) if name not in _BY_FORM}
+_BY_FORM = ("bit_and_of", "bit_or_of", "bit_not", "shift_left", "shift_right", "trim_of", "ltrim_of", "rtrim_of", "trim", "glob")
+_BY_NAME = [f for f in SCALAR_FUNCTIONS.values() if f.parameters is not None and f.name not in _BY_FORM]
+SCALAR_NAMES = {name: f for f in _BY_NAME for name in (f.name, *f.spelled)}

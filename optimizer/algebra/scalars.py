@@ -186,20 +186,25 @@ class Call(Scalar):
         return f"{self.function}({', '.join(args)})"
 
 
-class SafeCall(Call):
-    """A call that the bounds of its operands keep from raising (`arithmetic_within_bounds`); with others an ordinary one."""
+class Safe(Scalar):
+    """What makes a call or a cast one that the bounds of its operands keep from raising (`arithmetic_within_bounds`); with others
+    it is an ordinary one."""
 
     __slots__ = ()
 
-    def __init__(self, function: str, args: tuple[Scalar, ...], type: DataType) -> None:
-        super().__init__(function, args, type)
-        self.raises = any(arg.raises for arg in args)
-
-    def with_same_values(self, children: tuple[Scalar, ...]) -> Scalar:
-        return SafeCall(self.function, children, self.type)
+    def __init__(self, *fields: Any) -> None:
+        super().__init__(*fields)
+        self.raises = any(child.raises for child in self.children)
 
     def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
         return super()._render(label, typed) + "!" * typed
+
+
+class SafeCall(Safe, Call):
+    __slots__ = ()
+
+    def with_same_values(self, children: tuple[Scalar, ...]) -> Scalar:
+        return SafeCall(self.function, children, self.type)
 
 
 class Cast(Scalar):
@@ -218,20 +223,11 @@ class Cast(Scalar):
         return f"{'TRY_' if self.lenient else ''}CAST({self.arg._render(label, typed)} AS {self.type})"
 
 
-class SafeCast(Cast):
-    """A cast that the bounds of its operand keep from raising; of another one it is an ordinary cast."""
-
+class SafeCast(Safe, Cast):
     __slots__ = ()
-
-    def __init__(self, arg: Scalar, type: DataType, lenient: bool) -> None:
-        super().__init__(arg, type, lenient)
-        self.raises = arg.raises
 
     def with_same_values(self, children: tuple[Scalar, ...]) -> Scalar:
         return SafeCast(children[0], self.type, self.lenient)
-
-    def _render(self, label: Callable[[ColumnId], str], typed: bool) -> str:
-        return super()._render(label, typed) + "!" * typed
 
 
 class Case(Scalar):

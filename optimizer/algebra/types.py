@@ -14,7 +14,7 @@ from optimizer.algebra.columns import DataType
 
 BOOLEAN, STRING, DATE, TIMESTAMP = pa.bool_(), pa.string(), pa.date32(), pa.timestamp("us")
 INT32, INT64, FLOAT, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64()
-INT8, UINT32 = pa.int8(), pa.uint32()
+INT8, UINT32, UINT64 = pa.int8(), pa.uint32(), pa.uint64()
 NULL, INTERVAL = pa.null(), pa.month_day_nano_interval()
 HUGEINT = pa.decimal128(38, 0)
 

@@ -30,6 +30,7 @@ from optimizer.algebra.scalars import (
     ColumnRef,
     Literal,
     OuterRef,
+    Safe,
     SafeCall,
     SafeCast,
     Scalar,
@@ -75,7 +76,7 @@ class Ranges:
 
         def change(part: Scalar) -> Scalar | None:
             match part:
-                case SafeCall() | SafeCast() | Cast(lenient=True):
+                case Safe() | Cast(lenient=True):
                     return None
                 case Call(function=function, args=args) if part.raises and function in OVERFLOWING and self.of(part) is not None:
                     return SafeCall(function, args, part.type)

@@ -29,7 +29,7 @@ from optimizer.algebra.functions import COMPARISONS, MIRRORED
 from optimizer.algebra.monotone import monotone
 from optimizer.algebra.predicates import junction
 from optimizer.algebra.scalar_trees import walk
-from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, SafeCall, SafeCast, Scalar
+from optimizer.algebra.scalars import BOOL, Call, ColumnRef, InList, Literal, Safe, Scalar
 from optimizer.algebra.types import integer_range, is_date, is_decimal, is_integer, is_timestamp
 from optimizer.errors import PlanscopeError
 
@@ -179,7 +179,7 @@ def _curve(expression: Scalar) -> _Curve | None:
     numbering = _numbering(column.type)
     if numbering is None or expression.outer:
         return None
-    safe = not expression.raises and any(isinstance(part, SafeCall | SafeCast) for part in walk(expression))
+    safe = not expression.raises and any(isinstance(part, Safe) for part in walk(expression))
     places = (numbering.middle,) if safe else (numbering.low, numbering.high)
     try:
         values = [evaluate(expression, {column.id: numbering.value(n)}) for n in places]

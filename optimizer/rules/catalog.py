@@ -13,8 +13,7 @@ from optimizer.rules.implement.filter_to_lookup_rows import FilterToLookupRows
 from optimizer.rules.implement.filter_to_range_lookup import FilterToRangeLookup
 from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
-from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
-from optimizer.rules.implement.one_to_one import ONE_TO_ONE
+from optimizer.rules.implement.one_to_one import JOIN_TO_NESTED_LOOP_JOIN, ONE_TO_ONE
 from optimizer.rules.implement.scan_to_table_scan import ScanToTableScan
 from optimizer.rules.implement.union_to_merge_union import UnionToMergeUnion
 from optimizer.rules.implement.with_to_with_spools import WithToWithSpools
@@ -51,7 +50,7 @@ TRANSFORMATIONS: tuple[TransformationRule, ...] = (
 
 IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
     *ONE_TO_ONE, ScanToTableScan(), FilterToLookupRows(), FilterToRangeLookup(), JoinToHashJoin(), JoinToMergeJoin(),
-    JoinToNestedLoopJoin(), ApplyToNestedApply(), ApplyToCachedApply(), UnionToMergeUnion(), WithToWithSpools(),
+    JOIN_TO_NESTED_LOOP_JOIN, ApplyToNestedApply(), ApplyToCachedApply(), UnionToMergeUnion(), WithToWithSpools(),
 )  # fmt: skip
 
 R = TypeVar("R", bound=Rule)

@@ -7,7 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.functions import PARAMETERS, Function
+from optimizer.algebra.functions import PARAMETERS, Function, WindowFunction
 from optimizer.algebra.scalars import Call, Literal, Scalar
 from optimizer.algebra.types import DATE, STRING, TIMESTAMP
 from optimizer.errors import ExecutionError, many
@@ -18,6 +18,7 @@ from optimizer.sql.literals import unit_name
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
+    from optimizer.sql.source import Source
 
 _WRITTEN = {"bit_and_of": "&", "bit_or_of": "|", "bit_not": "~", "shift_left": "<<", "shift_right": ">>"}
 _EMPTY, _DAY = Literal("", STRING), Literal(date(2000, 1, 1), DATE)
@@ -39,14 +40,9 @@ def by_table(binder: ExpressionBinder, known: Function, nodes: Sequence[Any], no
     """A call of a function by what the table says of its arguments."""
     assert known.parameters is not None and known.gives is not None
     kinds = [p.removesuffix("?") for p in known.parameters]
-    least = sum(not p.endswith("?") for p in known.parameters)
-    most = len(kinds)
     if "texts" in kinds:
-        most = max(len(nodes), least)
-        kinds += ["texts"] * (most - len(kinds))
-    if not least <= len(nodes) <= most:
-        number = many(least, "argument") if least == most else f"{least} to {most} arguments"
-        raise binder.source.error(f"{known.name.removesuffix('_of')} takes {number}, not {len(nodes)}", node)
+        kinds += ["texts"] * (len(nodes) - len(kinds))
+    check_number(binder.source, known, len(nodes), max(len(kinds), len(known.parameters)), node)
     if "integers" in kinds:
         name = _WRITTEN.get(known.name, known.name)
         args, _ = binder.meet([integer_operand(binder, each, f"{name} needs integers") for each in nodes], f"{name} cannot mix")
@@ -61,6 +57,15 @@ def by_table(binder: ExpressionBinder, known: Function, nodes: Sequence[Any], no
     type = known.result(args[0].type) if args else known.result(STRING)
     assert type is not None
     return Call(known.name, tuple(args), type)
+
+
+def check_number(source: Source, known: Function | WindowFunction, number: int, most: int, node: Any) -> None:
+    """Raise SqlError where a call has too few or too many arguments."""
+    assert known.parameters is not None
+    least = sum(not p.endswith("?") for p in known.parameters)
+    if not least <= number <= most:
+        wanted = many(least, "argument") if least == most else f"{least} to {most} arguments"
+        raise source.error(f"{known.name.removesuffix('_of')} takes {wanted}, not {number}", node)
 
 
 def arguments(binder: ExpressionBinder, node: Any, name: str, count: int) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
-from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES
+from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES, WINDOW_FUNCTIONS
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalar_functions import SCALAR_FUNCTIONS, SCALAR_NAMES
 from optimizer.algebra.scalars import BOOL, AggregateCall, Call, Literal, Scalar, WindowCall
@@ -240,7 +240,7 @@ def _date(binder: ExpressionBinder, node: Any) -> Scalar:
     """date('1994-01-01'), date(timestamp)."""
     binder.source.only(node, "this")
     operand = binder.operand(node.this)
-    if not operand.string_literal:
+    if not is_string(operand.type):
         operand = dates.moment_argument(binder, operand, "date")
     return convert(binder.source, operand, DATE)
 
@@ -285,7 +285,7 @@ def _today(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 def _by_name(binder: ExpressionBinder, node: Any) -> Scalar:
-    name = str(node.this).lower()
+    name = node.name.lower()
     handler = _NAMED.get(name)
     if handler is not None:
         return handler(binder, node)
@@ -295,12 +295,14 @@ def _by_name(binder: ExpressionBinder, node: Any) -> Scalar:
     known = SCALAR_NAMES.get(name)
     if known is not None:
         return by_table(binder, known, node.expressions, node)
+    if name in WINDOW_FUNCTIONS:
+        raise binder.source.error(f"{name} is a window function: it needs OVER (...)", node)
     if row_items(node) is not None:
         raise binder.unknown_form(node)
     if name in INSTEAD:
         raise binder.source.unsupported(f"the function {name}", node, INSTEAD[name])
-    hint = did_you_mean(name, (*_KNOWN, *SCALAR_NAMES, *AGGREGATE_NAMES), FUNCTIONS_PAGE)
-    raise binder.source.error(f'unknown function "{node.this}"', node, hint)
+    hint = did_you_mean(name, _KNOWN, FUNCTIONS_PAGE)
+    raise binder.source.error(f'unknown function "{node.name}"', node, hint)
 
 
 def _series(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -312,34 +314,23 @@ _NAMED: dict[str, Handler] = {
     "bit_count": _bit_count, "hex": _digits("hex"), "to_hex": _digits("hex"), "bin": _digits("bin"),
     **{f"{side}trim": _side_trim(f"{side}trim") for side in "lr"},
     "date_diff": _date_diff, "datediff": _date_diff, "strftime": _strftime,
-    "now": _now, "get_current_timestamp": _now, "today": _today, "weekday": moments.part("weekday", "dayofweek"),
+    "now": _now, "get_current_timestamp": _now, "today": _today,
     **dict.fromkeys(("date_part", "datepart"), _of_part("date_part", dates.extract)),
     **dict.fromkeys(("date_trunc", "datetrunc"), _of_part("date_trunc", dates.date_trunc)),
     **moments.NAMED,
-    "prefix": lambda binder, node: by_table(binder, SCALAR_FUNCTIONS["starts_with"], node.expressions, node),
     **{f"to_{unit}s": _units(unit) for unit in INTERVAL_UNITS},
 }  # fmt: skip
-_KNOWN_WORDS = (
-    "abs avg ceil coalesce concat contains count date_diff date_part date_trunc day dayofweek dayofyear exp extract floor "
-    "greatest hour ifnull least left length ln lower ltrim max min minute mod month nullif pow power quarter random replace "
-    "round rtrim second sqrt starts_with strpos substring sum trim upper week year"
-)
-_KNOWN = tuple(_KNOWN_WORDS.split())
+_NODES = ("ceil", "coalesce", "concat", "contains", "extract", "floor", "greatest", "ifnull", "least", "nullif", "round")
+_KNOWN = (*_NODES, "substring", "trim", *_NAMED, *SCALAR_NAMES, *AGGREGATE_NAMES)
 
-_OF_ONE = {
-    exp.Upper: "upper", exp.Lower: "lower", exp.Length: "length", exp.Abs: "abs", exp.Sqrt: "sqrt", exp.Ln: "ln",
-    exp.Exp: "exp", exp.BitwiseNot: "bit_not",
-}  # fmt: skip
 _OF_TWO = {
     exp.Glob: "glob", exp.StartsWith: "starts_with", exp.Pow: "power", exp.RegexpLike: "regexp_full_match",
     exp.SimilarTo: "regexp_full_match", exp.BitwiseAnd: "bit_and_of", exp.BitwiseOr: "bit_or_of",
     exp.BitwiseLeftShift: "shift_left", exp.BitwiseRightShift: "shift_right",
 }  # fmt: skip
 HANDLERS: dict[Any, Handler] = {
-    **{kind: _form(name, "this") for kind, name in _OF_ONE.items()},
     **{kind: _form(name, "this", "expression") for kind, name in _OF_TWO.items()},
-    exp.Rand: _form("random"), exp.StrPosition: _form("strpos", "this", "substr"),
-    exp.Replace: _form("replace", "this", "expression", "replacement"), exp.RegexpILike: _ignoring_case,
+    exp.BitwiseNot: _form("bit_not", "this"), exp.StrPosition: _form("strpos", "this", "substr"), exp.RegexpILike: _ignoring_case,
     exp.Substring: _substring, exp.Trim: _trim, exp.Contains: _contains, exp.DPipe: _join_texts, exp.Concat: _concat,
     exp.Round: _round, exp.Floor: _whole("floor"), exp.Ceil: _whole("ceil"), exp.Typeof: _typeof, exp.Bracket: _subscript,
     exp.CurrentDate: _today, exp.CurrentTimestamp: _now, exp.Localtimestamp: _now, exp.Date: _date, exp.Anonymous: _by_name,

@@ -184,7 +184,7 @@ def as_microseconds(source: Source, operand: Operand) -> Operand:
     match operand.scalar:
         case Call(function="to_interval", args=(microseconds,)):
             return Operand(microseconds, operand.node)
-        case Call(function="interval_times", args=(Literal() as interval, count)):
+        case Call(function="interval_times", args=(Literal() as interval, count)) if count.type == INT64:
             each = as_microseconds(source, Operand(interval, operand.node)).scalar
             if each.type == INT64:
                 return Operand(Call("*", (each, count), INT64), operand.node)

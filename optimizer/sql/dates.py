@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from sqlglot import exp
 
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.evaluate import evaluate
-from optimizer.algebra.evaluate_dates import DAY, FURTHER_PARTS, PARTS
+from optimizer.algebra.evaluate_dates import DAY, FURTHER_PARTS, MICROSECONDS, MONTHS, PARTS, interval_times
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.algebra.scalars import Call, Cast, Literal, Scalar
 from optimizer.algebra.types import (
@@ -36,7 +37,7 @@ from optimizer.algebra.types import (
 )
 from optimizer.errors import ExecutionError
 from optimizer.sql.cast_hints import cast_hint
-from optimizer.sql.coerce import Operand, as_microseconds, bare, convert
+from optimizer.sql.coerce import Operand, bare, convert
 from optimizer.sql.literals import INTERVAL_UNITS, DoesNotFit, interval_value, parse_interval, unit_name
 from optimizer.sql.source import listing
 
@@ -44,13 +45,11 @@ if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
 _FUNCTIONS = ("epoch", "isodow", "isoyear", *(name for name, *_ in FURTHER_PARTS))  # parts that are functions of our table
+PARTS_OF_MOMENTS = (*PARTS, *_FUNCTIONS)
 _PART_ALIASES = {"dow": "dayofweek", "weekday": "dayofweek", "doy": "dayofyear", "dayofmonth": "day", "weekofyear": "week"}
-_INTERVAL_PARTS = {
-    "day": (0, DAY),
-    "hour": (DAY, DAY // 24),
-    "minute": (DAY // 24, 60_000_000),
-    "second": (60_000_000, 1_000_000),
-}
+_WITHIN = {"month": 12, "quarter": 12, "minute": MICROSECONDS["hour"]}  # what a part of an interval begins anew after
+_WITHIN |= dict.fromkeys(("second", "millisecond", "microsecond"), MICROSECONDS["minute"])
+_INTERVAL_PARTS = (*MONTHS, "day", *(unit for unit in MICROSECONDS if unit not in ("day", "week")), "epoch")
 _WITH_FRACTIONS = {"second": 1e6, "millisecond": 1e3}  # microseconds of each
 _COUNT = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?|[+-]?\.[0-9]+")
 
@@ -67,11 +66,11 @@ def plus_minus(binder: ExpressionBinder, function: str, left: Operand, right: Op
     """`+` or `-` where a side is a date, timestamp or interval."""
     if function == "+" and (is_interval(left.type) or not is_temporal(left.type)) and not is_interval(right.type):
         left, right = right, left
-    if function == "-" and left.string_literal and (is_date(right.type) or is_timestamp(right.type)):
+    if function == "-" and (left.string_literal or pa.types.is_null(left.type)) and not is_interval(right.type):
         left = Operand(convert(binder.source, left, right.type), left.node)
     sign = 1 if function == "+" else -1
     moment = is_date(left.type) or is_timestamp(left.type)
-    if moment and is_interval(right.type):
+    if moment and (is_interval(right.type) or (is_timestamp(left.type) and pa.types.is_null(right.type))):
         return _shift(binder, left, right, sign, node)
     if is_interval(left.type) and is_interval(right.type):
         a, b = _interval_literal(binder, left), _interval_literal(binder, right)
@@ -131,14 +130,18 @@ def _moved(binder: ExpressionBinder, call: Call, node: Any) -> Scalar:
 def times(binder: ExpressionBinder, left: Operand, right: Operand, node: Any) -> Scalar:
     """INTERVAL '1' DAY * 3, in either order."""
     interval, count = (left, right) if is_interval(left.type) else (right, left)
-    if not is_integer(count.type):
-        raise binder.source.unsupported("an INTERVAL times what is no whole number", node, "write INTERVAL '3' MONTH")
-    if isinstance(count.scalar, Literal) and count.scalar.value is not None:
-        return scaled_interval(binder, interval, count.scalar.value, node)
+    if pa.types.is_null(count.type):
+        return Literal(None, INTERVAL)
+    if not is_numeric(count.type):
+        raise binder.source.error(f"an INTERVAL is multiplied by a number, not {type_name(count.type)}", node)
+    number = count.scalar if is_integer(count.type) else convert(binder.source, count, DOUBLE)
+    if isinstance(number, Literal) and number.value is not None:
+        return scaled_interval(binder, interval, number.value, node)
     if _interval_literal(binder, interval) is None:
         return interval.scalar
     binder.source.differences = True
-    return Call("interval_times", (interval.scalar, convert(binder.source, count, INT64)), INTERVAL)
+    number = convert(binder.source, Operand(number, node), INT64) if is_integer(number.type) else number
+    return Call("interval_times", (interval.scalar, number), INTERVAL)
 
 
 def units(binder: ExpressionBinder, unit: str, count: Any, node: Any) -> Scalar:
@@ -155,17 +158,18 @@ def units(binder: ExpressionBinder, unit: str, count: Any, node: Any) -> Scalar:
     return times(binder, Operand(Literal(interval_value(1, unit), INTERVAL), node), number, node)
 
 
-def scaled_interval(binder: ExpressionBinder, operand: Operand, factor: int, node: Any) -> Scalar:
-    match operand.scalar:
+def scaled_interval(binder: ExpressionBinder, operand: Operand, factor: float, node: Any) -> Scalar:
+    match operand.scalar if isinstance(factor, int) else None:
         case Call(function="interval_times", args=(Literal() as interval, count)):
             return Call("interval_times", (scaled_interval(binder, Operand(interval, node), factor, node), count), INTERVAL)
         case Call(function="to_interval", args=(microseconds,)):
             scaled = microseconds if factor == 1 else Call("*", (microseconds, Literal(factor, INT64)), INT64)
             return Call("to_interval", (scaled,), INTERVAL)
     value = _interval_literal(binder, operand)
-    if value is None:
-        return Literal(None, INTERVAL)
-    return _interval(binder, (factor * value.months, factor * value.days, factor * value.nanoseconds), node)
+    try:
+        return Literal(None if value is None else interval_times(value, factor), INTERVAL)
+    except ExecutionError:
+        raise binder.source.error("the INTERVAL is too long", node) from None
 
 
 def _interval(binder: ExpressionBinder, parts: tuple[int, int, int], node: Any) -> Literal:
@@ -209,10 +213,9 @@ def _interval_constant(binder: ExpressionBinder, node: Any) -> Scalar:
 def extract(binder: ExpressionBinder, part: str, arg: Any, node: Any) -> Scalar:
     """One field of a date or timestamp, an int64 but for epoch; `part` may be plural or an alias such as dow."""
     word = part.lower()
-    parts = (*PARTS, *_FUNCTIONS)
-    word = _PART_ALIASES.get(word) or (word if word in parts else unit_name(word) or word)
-    if word not in parts:
-        raise binder.source.unsupported(f"EXTRACT({part.upper()})", node, f"the parts are {listing(parts, 25)}")
+    word = _PART_ALIASES.get(word) or (word if word in PARTS_OF_MOMENTS else unit_name(word) or word)
+    if word not in PARTS_OF_MOMENTS:
+        raise binder.source.unsupported(f"EXTRACT({part.upper()})", node, f"the parts are {listing(PARTS_OF_MOMENTS, 25)}")
     operand = binder.operand(arg)
     if is_interval(operand.type):
         return _interval_part(binder, word, operand, node)
@@ -227,20 +230,30 @@ def extract(binder: ExpressionBinder, part: str, arg: Any, node: Any) -> Scalar:
 
 
 def _interval_part(binder: ExpressionBinder, part: str, operand: Operand, node: Any) -> Scalar:
-    """A part of a difference of timestamps: days, and hours, minutes and seconds of the rest; or all of it in seconds."""
-    difference = isinstance(operand.scalar, Call) and operand.scalar.function == "to_interval"
-    if not difference or part not in (*_INTERVAL_PARTS, "epoch"):
-        what = f"EXTRACT({part.upper()}) of an INTERVAL"
-        hint = f"the parts are {listing((*_INTERVAL_PARTS, 'epoch'), 5)} of a difference a - b, taken where it is made"
-        raise binder.source.unsupported(what, node, hint)
-    total = as_microseconds(binder.source, operand).scalar
+    """A part of its months, its days, or what else it has; or all of it in seconds, a year being 365.25 days."""
+
+    def by(function: str, of: Scalar, number: int) -> Scalar:
+        return of if number == 1 else Call(function, (of, Literal(number, INT64)), INT64)
+
+    longer: list[Scalar] = []  # seconds of years, months and days
+    match operand.scalar if part in _INTERVAL_PARTS else None:
+        case Call(function="to_interval", args=(total,)):
+            months, days, rest = by("*", total, 0), by("//", total, DAY), total if part == "epoch" else by("%", total, DAY)
+        case Literal(value=None):
+            return Literal(None, DOUBLE if part == "epoch" else INT64)
+        case Literal(value=value):
+            months, days, rest = (Literal(n, INT64) for n in (value.months, value.days, value.nanoseconds // 1000))
+            longer = [by("*", by("//", months, 12), 31_557_600), by("*", by("%", months, 12), 2_592_000), by("*", days, 86_400)]
+        case _:
+            hint = f"the parts are {listing(_INTERVAL_PARTS, 13)} of a constant, or a difference a - b, taken where it is made"
+            raise binder.source.unsupported(f"EXTRACT({part.upper()}) of an INTERVAL", node, hint)
     if part == "epoch":  # seconds and the rest apart: a DOUBLE does not hold all microseconds of centuries
-        seconds, rest = (Call(f, (total, Literal(1_000_000, INT64)), INT64) for f in ("//", "%"))
-        whole, below = (convert(binder.source, Operand(each, node), DOUBLE) for each in (seconds, rest))
+        whole = reduce(lambda a, b: Call("+", (a, b), INT64), [by("//", rest, 1_000_000), *longer])
+        whole, below = (convert(binder.source, Operand(each, node), DOUBLE) for each in (whole, by("%", rest, 1_000_000)))
         return Call("+", (whole, Call("/", (below, Literal(1e6, DOUBLE)), DOUBLE)), DOUBLE)
-    within, unit = _INTERVAL_PARTS[part]
-    found = Call("%", (total, Literal(within, INT64)), INT64) if within else total
-    return Call("//", (found, Literal(unit, INT64)), INT64)
+    of, unit = (months, MONTHS[part]) if part in MONTHS else (days, 1) if part == "day" else (rest, MICROSECONDS[part])
+    found = by("//", by("%", of, _WITHIN[part]) if part in _WITHIN else of, unit)
+    return Call("+", (found, Literal(1, INT64)), INT64) if part == "quarter" else found
 
 
 def moment_argument(binder: ExpressionBinder, node: Any, what: str) -> Operand:
@@ -256,14 +269,6 @@ def moment_argument(binder: ExpressionBinder, node: Any, what: str) -> Operand:
 
 def _extract(binder: ExpressionBinder, node: Any) -> Scalar:
     return extract(binder, node.this.name, node.expression, node)
-
-
-def _field(part: str) -> Any:
-    def handler(binder: ExpressionBinder, node: Any) -> Scalar:
-        binder.source.only(node, "this")
-        return extract(binder, part, node.this, node)
-
-    return handler
 
 
 def date_trunc(binder: ExpressionBinder, unit: str, arg: Any, node: Any) -> Scalar:
@@ -284,9 +289,5 @@ def _date_add(binder: ExpressionBinder, node: Any) -> Scalar:
 HANDLERS = {
     exp.Interval: _interval_constant,
     exp.Extract: _extract,
-    **{kind: _field(kind.__name__.lower()) for kind in (exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day)},
-    **{kind: _field(kind.__name__.lower()) for kind in (exp.Hour, exp.Minute, exp.Second, exp.DayOfWeek, exp.DayOfYear)},
-    exp.DayOfMonth: _field("day"),
-    exp.WeekOfYear: _field("week"),
     exp.DateAdd: _date_add,
 }

@@ -28,7 +28,7 @@ from optimizer.sql.expressions import ExpressionBinder
 from optimizer.sql.joins import FromItem, cross, join
 from optimizer.sql.parse import COMMA_JOIN
 from optimizer.sql.scope import Relation, Scope, in_schema
-from optimizer.sql.source import did_you_mean, form_name, listing
+from optimizer.sql.source import form_name, listing
 from optimizer.sql.unnest import bind_split, is_split, unnested
 from optimizer.sql.values import SERIES, bind_series, bind_values, is_series, one_row
 
@@ -206,8 +206,7 @@ def _stored_table(context: Context, node: Any, name: str, ctes: Ctes | None) -> 
         full = in_one_line(".".join(part.name for part in node.parts))
         raise context.source.error(f'unknown table "{full}"', node, "tables have no schema name")
     known = [*context.catalog.tables, *(cte.name for cte in (ctes.and_outer() if ctes is not None else ()))]
-    hint = f"the tables are {listing(known, 8)}" if known else "the dataset has no tables"
-    hint += did_you_mean(name, known)
+    hint = f"the tables are {listing(known, 8, name)}" if known else "the dataset has no tables"
     inside = node.find_ancestor(exp.CTE)
     while inside is not None and inside.alias.lower() != name.lower():
         inside = inside.find_ancestor(exp.CTE)

@@ -20,7 +20,7 @@ from optimizer.sql.comparisons import comparison
 from optimizer.sql.context import Context
 from optimizer.sql.expressions import ExpressionBinder
 from optimizer.sql.scope import Scope, Visible
-from optimizer.sql.source import did_you_mean, listing
+from optimizer.sql.source import listing
 
 _KINDS = {
     ("", ""): JoinKind.INNER,
@@ -141,5 +141,5 @@ def _only_meaning(context: Context, scope: Scope, name: str, node: Any, side: st
             f'column "{name}" is ambiguous on the {side} side of the join', node, f"it is in {listing(owners)}"
         )
     known = [v.name for v in scope.visible]
-    hint = f"that side has {listing(known)}" + did_you_mean(name, known)
+    hint = f"that side has {listing(known, near=name)}"
     raise context.source.error(f'unknown column "{name}" on the {side} side of the join', node, hint)

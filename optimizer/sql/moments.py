@@ -24,9 +24,9 @@ Handler = Callable[["ExpressionBinder", Any], Scalar]
 _START, _THOUSAND = Literal(datetime(1970, 1, 1), TIMESTAMP), Literal(1000, INT64)
 
 
-def part(name: str, extracted: str) -> Handler:
+def _part(name: str) -> Handler:
     """A function of one moment that gives a part of it."""
-    return lambda binder, node: dates.extract(binder, extracted, arguments(binder, node, name, 1)[0], node)
+    return lambda binder, node: dates.extract(binder, name, arguments(binder, node, name, 1)[0], node)
 
 
 def _epoch_ms(binder: ExpressionBinder, node: Any) -> Scalar:
@@ -69,7 +69,8 @@ def _time_bucket(binder: ExpressionBinder, node: Any) -> Scalar:
 
 
 NAMED: dict[str, Handler] = {
-    "epoch": part("epoch", "epoch"), "epoch_ms": _epoch_ms, "make_timestamp": _make_timestamp, "time_bucket": _time_bucket,
+    **{name: _part(name) for name in (*dates.PARTS_OF_MOMENTS, "dayofmonth", "weekday", "weekofyear")},
+    "epoch_ms": _epoch_ms, "make_timestamp": _make_timestamp, "time_bucket": _time_bucket,
     "epoch_us": lambda binder, node: _microseconds(binder, arguments(binder, node, "epoch_us", 1)[0], "epoch_us"),
     "epoch_ns": lambda binder, node: Call(
         "*", (_microseconds(binder, arguments(binder, node, "epoch_ns", 1)[0], "epoch_ns"), _THOUSAND), INT64

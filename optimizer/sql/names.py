@@ -14,6 +14,7 @@ from optimizer.sql.arithmetic import SYMBOLS
 from optimizer.sql.coerce import bare
 from optimizer.sql.comparisons import COMPARISONS
 from optimizer.sql.parse import DIALECT, Plus, without_parents
+from optimizer.sql.source import form_name
 from optimizer.sql.stars import is_star
 
 _INFIX = {
@@ -21,13 +22,7 @@ _INFIX = {
     exp.NullSafeEQ: "IS NOT DISTINCT FROM", exp.NullSafeNEQ: "IS DISTINCT FROM",
 }  # fmt: skip
 _CALLS = {
-    **{
-        kind: kind.sql_name().lower()
-        for kind in (
-            exp.Abs, exp.Round, exp.Floor, exp.Ceil, exp.Sqrt, exp.Ln, exp.Exp, exp.Upper, exp.Lower, exp.Length, exp.Replace,
-            exp.StartsWith, exp.Greatest, exp.Least, exp.Year, exp.Month, exp.Day, exp.Quarter,
-        )
-    },
+    **{kind: kind.sql_name().lower() for kind in (exp.Round, exp.Floor, exp.Ceil, exp.Greatest, exp.Least)},
     exp.Pow: "pow",
     exp.Grouping: "GROUPING",
     exp.GroupingId: "GROUPING",
@@ -92,7 +87,7 @@ def _text(node: Any) -> str:
     if kind in _INFIX:
         return f"({_text(node.this)} {_INFIX[kind]} {_text(node.expression)})"
     if kind in _CALLS:
-        parts = (node.this, *(node.args.get(k) for k in ("decimals", "expression", "replacement")), *node.expressions)
+        parts = (node.this, *(node.args.get(k) for k in ("decimals", "expression")), *node.expressions)
         return f"{_CALLS[kind]}({', '.join(_text(a) for a in parts if a is not None)})"
     return _written(node, unsupported_level=ErrorLevel.IGNORE)  # it would write warnings to the terminal
 
@@ -112,6 +107,8 @@ def _call(node: Any) -> str:
 
 def _written(node: Any, **options: Any) -> str:
     copy = node.copy()  # the generator rewrites some nodes
+    for nulls in list(copy.find_all(exp.IgnoreNulls, exp.RespectNulls)):  # and leaves these out
+        nulls.replace(exp.Var(this=f"{nulls.this.sql(DIALECT)} {form_name(nulls)}"))
     text = str(copy.sql(dialect=DIALECT, copy=False, **options))
     without_parents(copy)
     return text

@@ -16,13 +16,13 @@ from optimizer.algebra.scalars import Call, Cast, ColumnRef, Frame, FrameBound, 
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import DOUBLE, INT32, INT64, is_numeric, is_string, type_name
+from optimizer.algebra.types import DOUBLE, INT32, INT64, UINT64, is_numeric, is_string, type_name
 from optimizer.errors import ExecutionError
 from optimizer.sql.coerce import bare, convert
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.scope import Relation, Scope
 from optimizer.sql.shelf import Shelf
-from optimizer.sql.source import Source, did_you_mean, listing
+from optimizer.sql.source import Source, listing
 
 TWO_OF_A_NAME = "several columns of the result have that name: name them apart, or write a position"
 _MOST_ROWS = 1 << 48  # no input has as many; sums of a few of these stay BIGINTs
@@ -69,7 +69,7 @@ def collation(keys: Iterable[SortKey]) -> Collation:
 
 def order_by_outputs(context: Context, clause: Any, bound: Bound, ctes: Ctes | None) -> Bound:
     """ORDER BY after a set operation or VALUES: terms are positions or names of output columns, also those that later parts
-    of the set operation give them, or expressions over output columns."""
+    of the set operation give them, expressions as a part has them, or others over output columns."""
     source, outputs = context.source, bound.outputs
     keys: list[SortKey] = []
     shelf = Shelf(context, bound.tree)
@@ -79,8 +79,13 @@ def order_by_outputs(context: Context, clause: Any, bound: Bound, ctes: Ctes | N
             keys += [SortKey(o.id, descending, nulls_first) for o in outputs]
             continue
         position = output_position(source, node, len(outputs), "ORDER BY")
-        if position is None and isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+        column = isinstance(node, exp.Column) and not isinstance(node.this, exp.Star)
+        if position is None and column:
             position = _output_named(source, node, bound)
+        if position is None:
+            position = next((place for place_of in bound.written if (place := place_of(node)) is not None), None)
+        if position is None and column:
+            raise _not_among_outputs(source, node, outputs)
         if position is None:
             id = shelf.column(_over_outputs(context, node, outputs, ctes), "key")
         else:
@@ -89,20 +94,20 @@ def order_by_outputs(context: Context, clause: Any, bound: Bound, ctes: Ctes | N
     return bound._replace(tree=shelf.tree(), order=collation(keys))
 
 
-def _output_named(source: Source, node: Any, bound: Bound) -> int:
+def _output_named(source: Source, node: Any, bound: Bound) -> int | None:
     name, outputs = node.name.lower(), bound.outputs
+    if node.args.get("table") is not None:
+        return None
     named = [i for i, o in enumerate(outputs) if o.name.lower() == name]
-    position = next(iter(named), bound.names.get(name))
     if len({outputs[i].id for i in named}) > 1:
         raise source.error(f'column "{node.name}" is ambiguous', node, TWO_OF_A_NAME)
-    if node.args.get("table") is not None:
-        message = f'ORDER BY of a set operation cannot name "{node.sql()}"'
-        raise source.error(message, node, "its rows come from several tables: sort by a name of the result, or a position")
-    if position is None:
-        names = [o.name for o in outputs]
-        hint = f"the result has {listing(names)}" + did_you_mean(node.name, names)
-        raise source.error(f'unknown column "{node.sql()}"', node, hint)
-    return position
+    return next(iter(named), bound.names.get(name))
+
+
+def _not_among_outputs(source: Source, node: Any, outputs: Sequence[OutputColumn]) -> Exception:
+    names = [o.name for o in outputs]
+    hint = f"the result has {listing(names, near=node.name)}"
+    return source.error(f'unknown column "{node.sql()}"', node, hint)
 
 
 def _over_outputs(context: Context, node: Any, outputs: Sequence[OutputColumn], ctes: Ctes | None) -> Scalar:
@@ -147,9 +152,9 @@ def limited(context: Context, node: Any, bound: Bound, ctes: Ctes | None) -> Bou
 
 def _limited_by_number(context: Context, bound: Bound, count: Scalar | None, offset: Scalar) -> Bound:
     """The rows whose number, counted from 1 in the order of the query, lies between numbers that only running the query
-    tells. NULL: no limit, or nothing to skip; a negative number is taken as 0."""
+    tells. NULL: no limit, or nothing to skip."""
     tree, number = numbered(bound.tree, (), bound.order, context.columns)
-    skipped = Call("greatest", (offset, Literal(0, INT64)), INT64)  # of which a NULL is no part
+    skipped = Call("coalesce", (offset, Literal(0, INT64)), INT64)
     past = Call("-", (number, skipped), INT64)
     conjuncts = [compare(">", past, Literal(0, INT64))]
     if count is not None:
@@ -191,7 +196,7 @@ def _whole_number(context: Context, node: Any, clause: str, ctes: Ctes | None) -
         raise source.error(f"{clause} takes a whole number, not {type_name(scalar.type)}", node)
     number = convert(source, operand, INT64)
     if has_subquery(number):
-        return number
+        return Cast(Cast(number, UINT64, False), INT64, False)  # a negative number is an error
     try:
         value = evaluate(number, {})
     except ExecutionError as error:

@@ -12,7 +12,8 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType
 
-from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES
+from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES, WINDOW_FUNCTIONS
+from optimizer.algebra.evaluate_dates import PARTS
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
 from optimizer.errors import SqlError, Unsupported, did_you_mean
 from optimizer.sql.derivable import parser_class
@@ -49,15 +50,15 @@ Plus = exp.Prior  # the sign in `+a`, which sqlglot drops: it takes numbers only
 
 # REGEXP_LIKE is a search elsewhere; sqlglot takes it for the operator ~, which asks for the whole text
 _NAMED = (
-    "date_trunc datetrunc log now today range ltrim rtrim generate_series epoch_ms epoch_us epoch_ns fmod fdiv mod regexp_like "
-    "regexp_i_like"
+    "date_trunc datetrunc log now today range generate_series epoch_ms epoch_us epoch_ns fmod fdiv mod regexp_like "
+    "regexp_i_like dayofmonth weekofyear"
 )
 _TO_UNITS = (f"to_{unit}s" for unit in INTERVAL_UNITS)
 _OF_OTHERS = (  # DuckDB has none of these names
     "charindex convert day_of_month day_of_week day_of_year iif like locate nvl rand safe_cast startswith str_position "
     "week_of_year"
 )
-_BY_NAME = (*AGGREGATE_NAMES, *SCALAR_NAMES, *_NAMED.split(), *_TO_UNITS, *_OF_OTHERS.split())
+_BY_NAME = (*AGGREGATE_NAMES, *WINDOW_FUNCTIONS, *SCALAR_NAMES, *PARTS, *_NAMED.split(), *_TO_UNITS, *_OF_OTHERS.split())
 _NO_NODES = frozenset(map(str.upper, _BY_NAME))
 _BASE = parser_class()
 _CALLED_BARE = frozenset(_BASE.NO_PAREN_FUNCTION_PARSERS)
@@ -185,14 +186,6 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
             self._retreat(node.meta["after"])
         return node
 
-    def _parse_window(self, this: Any, alias: bool = False) -> Any:
-        """f(x IGNORE NULLS) is read as f(x) IGNORE NULLS, as sqlglot does for functions it knows."""
-        last = this.expressions[-1] if isinstance(this, exp.Anonymous) and this.expressions else None
-        if isinstance(last, exp.IgnoreNulls | exp.RespectNulls):
-            this.set("expressions", [*this.expressions[:-1], last.this])
-            this = self.expression(type(last)(this=this))
-        return super()._parse_window(this, alias)
-
     def _parse_in(self, *args: Any, **kwargs: Any) -> Any:
         """x IN [1, 2] asks for what a list holds; sqlglot takes it for x IN (1, 2), which says of NULLs otherwise."""
         listed = bool(self._curr) and self._curr.token_type is TokenType.L_BRACKET
@@ -208,6 +201,11 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
         if not self._match(TokenType.AND):
             self.raise_error("Expecting AND")
         return self.expression(exp.Between(this=this, low=low, high=self._parse_bitwise(), symmetric=symmetric))
+
+    def _parse_id_var(self, any_token: bool = True, tokens: Any = None) -> Any:
+        """OVER (GROUPS ...) begins with a frame, not with the name of another window."""
+        framed = tokens is self.WINDOW_ALIAS_TOKENS and self._curr and self._curr.text.upper() == "GROUPS"
+        return None if framed else super()._parse_id_var(any_token, tokens)
 
     def _parse_window_spec(self) -> Any:
         """Of the two ends of a frame, BETWEEN and AND stand together, or neither; sqlglot asks for none."""

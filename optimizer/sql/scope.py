@@ -16,7 +16,7 @@ from optimizer.algebra.traits import Collation
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import is_opaque, type_name
 from optimizer.errors import nearest
-from optimizer.sql.source import Source, did_you_mean, listing
+from optimizer.sql.source import Source, listing
 
 if TYPE_CHECKING:
     from optimizer.sql.context import Ctes
@@ -165,8 +165,8 @@ def unknown(source: Source, relations: Sequence[Relation], aliases: Sequence[str
 def unknown_table(source: Source, relations: Sequence[Relation], node: Any) -> Exception:
     """The error for the name of a table, the identifier `node`, that FROM does not have."""
     known = [r.alias for r in relations]
-    hint = f"FROM has {listing(known)}" if known else "there is no FROM clause"
-    return source.error(f'unknown table "{node.name}"', node, hint + did_you_mean(node.name, known))
+    hint = f"FROM has {listing(known, near=node.name)}" if known else "there is no FROM clause"
+    return source.error(f'unknown table "{node.name}"', node, hint)
 
 
 def _what_exists(relations: Sequence[Relation], name: str, aliases: Sequence[str]) -> str:

@@ -121,7 +121,8 @@ def _combined(context: Context, kind: SetOpKind, all: bool, branches: list[tuple
     names: dict[str, int] = {}
     for bound, _ in branches:  # the first part that has a name says what it means
         names = {**{o.name.lower(): i for i, o in reversed(list(enumerate(bound.outputs)))}, **bound.names, **names}
-    return Bound(Tree(operator, tuple(tree for tree, _ in cast)), outputs, names=names)
+    written = tuple(place for bound, _ in branches for place in bound.written)
+    return Bound(Tree(operator, tuple(tree for tree, _ in cast)), outputs, names=names, written=written)
 
 
 def _column_type(context: Context, branches: list[tuple[Bound, Any]], i: int) -> DataType:

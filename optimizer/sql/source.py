@@ -157,15 +157,10 @@ def form_name(node: Any) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a hint that names the known name closest to `name`; empty where none is close."""
-    close = nearest(name, known)
-    return f'; did you mean "{close}"?' if close else ""
-
-
-def listing(names: Iterable[str], most: int = 3) -> str:
-    """`a, b, c and 6 more`; all of them when there are few."""
-    names = list(map(in_one_line, names))
-    if len(names) <= most + 1:
-        return ", ".join(names)
-    return f"{', '.join(names[:most])} and {len(names) - most} more"
+def listing(names: Iterable[str], most: int = 3, near: str = "") -> str:
+    """`a, b, c and 6 more`; all of them when there are few. `near`: what is none of them; the closest to it is said too."""
+    names = list(names)
+    meant = f'; did you mean "{close}"?' if near and (close := nearest(near, names)) else ""
+    few = len(names) <= most + 1
+    shown = ", ".join(map(in_one_line, names if few else names[:most]))
+    return f"{shown}{'' if few else f' and {len(names) - most} more'}{meant}"

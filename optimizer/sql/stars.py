@@ -8,7 +8,7 @@ from sqlglot import exp
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.scalars import Scalar
 from optimizer.sql.scope import Scope, unknown_table
-from optimizer.sql.source import Source, did_you_mean, listing
+from optimizer.sql.source import Source, listing
 
 
 class StarColumn(NamedTuple):
@@ -82,5 +82,5 @@ def _check_name(source: Source, node: Any, names: list[str], before: Container[s
     if node.name.lower() in before:
         raise source.error(f'column "{node.name}" is named twice in EXCLUDE and REPLACE', node)
     if node.name.lower() not in map(str.lower, names):
-        hint = f"* has {listing(names)}" + did_you_mean(node.name, names)
+        hint = f"* has {listing(names, near=node.name)}"
         raise source.error(f'unknown column "{node.name}" in {word}', node, hint)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from optimizer.sql.source import Source, did_you_mean, listing
+from optimizer.sql.source import Source, listing
 
 
 class WindowText(NamedTuple):
@@ -51,8 +51,9 @@ def window_text(source: Source, node: Any, known: dict[str, Any], within: tuple[
     if name in within:
         raise source.error(f'window "{base_name.name}" refers to itself', base_name, "give it clauses of its own")
     if name not in known:
-        hint = f"the windows are {listing(known)}" if known else "name it after FROM: WINDOW w AS (PARTITION BY ...)"
-        raise source.error(f'unknown window "{base_name.name}"', base_name, hint + did_you_mean(base_name.name, known))
+        listed = f"the windows are {listing(known, near=base_name.name)}"
+        hint = listed if known else "name it after FROM: WINDOW w AS (PARTITION BY ...)"
+        raise source.error(f'unknown window "{base_name.name}"', base_name, hint)
     base = window_text(source, known[name], known, (*within, name))
     if own == WindowText((), None, None) and not _in_parentheses(source, base_name):
         return base

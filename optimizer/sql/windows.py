@@ -16,16 +16,18 @@ from sqlglot import exp
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, NEVER_NULL, WINDOW_FUNCTIONS
 from optimizer.algebra.columns import ColumnId, column_ids
 from optimizer.algebra.flags import WINDOW
+from optimizer.algebra.functions import WindowFunction
 from optimizer.algebra.logical import Window, WindowItem
 from optimizer.algebra.scalar_trees import parts_of, rewrite, walk
-from optimizer.algebra.scalars import ColumnRef, Literal, Ordered, Scalar, WindowCall
+from optimizer.algebra.scalars import ColumnRef, Literal, Ordered, Scalar, WindowCall, is_null_literal
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import DOUBLE, INT32, INT64
+from optimizer.algebra.types import INT32, INT64
 from optimizer.sql.aggregates import bound_call, named_aggregate
 from optimizer.sql.arithmetic import integer_argument
-from optimizer.sql.coerce import convert
+from optimizer.sql.by_table import check_number
+from optimizer.sql.coerce import settle_nulls
 from optimizer.sql.context import Context
 from optimizer.sql.instead import FUNCTIONS_PAGE
 from optimizer.sql.ordering import sort_terms
@@ -38,17 +40,8 @@ if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
 
 CLAUSES = ("SELECT", "ORDER BY", "QUALIFY")  # where a window function may stand
-_FUNCTIONS = {
-    kind: kind.sql_name().lower()
-    for kind in (
-        exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue,
-        exp.LastValue, exp.NthValue,
-    )
-}  # fmt: skip
-_PICKED = {"first": exp.FirstValue, "last": exp.LastValue}
+_PICKED = {"first": "first_value", "last": "last_value"}
 _OF_PEERS = ("rank", "dense_rank", "percent_rank", "cume_dist")
-_TYPES = {"percent_rank": DOUBLE, "cume_dist": DOUBLE}
-_OF_VALUES = ("lag", "lead", "first_value", "last_value", "nth_value")
 
 
 class WindowExpression(Scalar):
@@ -116,22 +109,18 @@ def _window(binder: ExpressionBinder, node: Any) -> Scalar:
 def _call(binder: ExpressionBinder, node: Any, window: Any) -> WindowCall:
     """The function and its arguments, its frame still to be put in."""
     source = binder.source
-    condition, nulls, inner = None, None, node
-    while isinstance(inner, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
-        if isinstance(inner, exp.Filter):
-            condition = inner.expression.this
-        else:
-            nulls = inner
-        inner = inner.this
-    if condition is None:
-        inner = _as_picked(inner)
-    name = _FUNCTIONS.get(type(inner))
-    if name is not None:
+    inner, condition = (node.this, node.expression.this) if isinstance(node, exp.Filter) else (node, None)
+    name, args = (inner.name.lower(), list(inner.expressions)) if isinstance(inner, exp.Anonymous) else ("", [])
+    nulls = args[-1] if args and isinstance(args[-1], exp.IgnoreNulls | exp.RespectNulls) else None
+    if nulls is not None:
+        args[-1] = nulls.this
+    known = WINDOW_FUNCTIONS.get(_PICKED.get(name, name) if condition is None and _is_plain(args) else name)
+    if known is not None:
         if condition is not None:
             raise source.error(f"FILTER belongs to an aggregate, which {name} is not", window)
-        if nulls is not None and name not in _OF_VALUES:
+        if nulls is not None and "any" not in known.parameters:
             raise source.error(f"{name} looks at no values, so there are no NULLs to ignore", window)
-        return _ranked_or_picked(binder, name, inner, isinstance(nulls, exp.IgnoreNulls))
+        return _ranked_or_picked(binder, known, args, isinstance(nulls, exp.IgnoreNulls), node)
     if named_aggregate(inner.this if isinstance(inner, exp.WithinGroup) else inner) is None:
         raise _unknown(binder, inner)
     if nulls is not None:
@@ -148,14 +137,10 @@ def _counts_rows(call: WindowCall) -> bool:
     return function not in _OF_PEERS if function in WINDOW_FUNCTIONS else AGGREGATE_FUNCTIONS[function].ordered
 
 
-def _as_picked(node: Any) -> Any:
-    """first(x) and last(x) over a window are first_value and last_value, unless with an ORDER BY or DISTINCT of their own."""
-    kind = _PICKED.get(node.name.lower()) if isinstance(node, exp.Anonymous) else None
-    if kind is None or len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Order | exp.Distinct | exp.Star):
-        return node
-    picked = kind(this=node.expressions[0])
-    picked.meta.update(node.meta)
-    return picked
+def _is_plain(args: list[Any]) -> bool:
+    """Of first(x) and last(x) whether they are first_value and last_value over a window: without an ORDER BY or DISTINCT of
+    their own."""
+    return len(args) == 1 and not isinstance(args[0], exp.Order | exp.Distinct | exp.Star)
 
 
 def _unknown(binder: ExpressionBinder, node: Any) -> Exception:
@@ -163,44 +148,33 @@ def _unknown(binder: ExpressionBinder, node: Any) -> Exception:
     return binder.source.unsupported(what, node, FUNCTIONS_PAGE)
 
 
-def _ranked_or_picked(binder: ExpressionBinder, name: str, node: Any, ignore_nulls: bool) -> WindowCall:
+def _ranked_or_picked(
+    binder: ExpressionBinder, known: WindowFunction, nodes: list[Any], ignore_nulls: bool, node: Any
+) -> WindowCall:
     """A function that is no aggregate. lag and lead always get their offset; a default that is NULL is left out."""
-    source = binder.source
-    if name not in (*_OF_VALUES, "ntile"):
-        source.only(node)
-        return WindowCall(name, (), False, None, False, None, _TYPES.get(name, INT64))
-    if node.this is None:
-        raise source.error(f"{name} takes an argument", node)
-    if name == "ntile":
-        buckets = integer_argument(binder, node.this, name)
-        if isinstance(buckets, Literal) and buckets.value is not None and buckets.value <= 0:
-            raise source.error("the number of buckets must be above 0", node)
-        return WindowCall(name, (buckets,), False, None, False, None, INT64)
-    if isinstance(node.this, exp.Distinct):
+    source, name, args = binder.source, known.name, list[Scalar]()
+    if nodes and isinstance(nodes[0], exp.Distinct):
         raise source.error(f"DISTINCT belongs to an aggregate, which {name} is not", node)
-    value = binder.operand(node.this)
-    scalar = Literal(None, INT32) if pa.types.is_null(value.type) else value.scalar
-    args = [scalar]
-    if name == "nth_value":
-        source.only(node, "this", "offset")
-        if node.args.get("offset") is None:
-            raise source.error("nth_value takes two arguments", node)
-        args.append(integer_argument(binder, node.args["offset"], name))
-    elif name in ("lag", "lead"):
-        offset = node.args.get("offset")
-        args.append(Literal(1, INT64) if offset is None else integer_argument(binder, offset, name))
-        if node.args.get("default") is not None:
-            default = convert(source, binder.operand(node.args["default"]), scalar.type)
-            if not (isinstance(default, Literal) and default.value is None):
-                args.append(default)
-    return WindowCall(name, tuple(args), False, None, ignore_nulls, None, scalar.type)
+    if nodes and isinstance(nodes[-1], exp.Order):
+        raise binder.unknown_form(nodes[-1])
+    check_number(source, known, len(nodes), len(known.parameters), node)
+    for kind, each in zip(known.parameters, nodes, strict=False):
+        match kind:
+            case "any":
+                args += settle_nulls([binder.operand(each).scalar])
+            case "any?":
+                default = binder.convert(each, args[0].type)
+                args += [] if is_null_literal(default) else [default]
+            case _:
+                args.append(integer_argument(binder, each, name))
+    if known.parameters[1:] == ("integer?", "any?") and len(args) == 1:
+        args.append(Literal(1, INT64))
+    if name == "ntile" and isinstance(args[0], Literal) and args[0].value is not None and args[0].value <= 0:
+        raise source.error("the number of buckets must be above 0", node)
+    return WindowCall(name, tuple(args), False, None, ignore_nulls, None, known.gives or args[0].type)
 
 
-def _without_over(binder: ExpressionBinder, node: Any) -> Scalar:
-    raise binder.source.error(f"{binder.source.function_name(node)} is a window function: it needs OVER (...)", node)
-
-
-HANDLERS: dict[Any, Callable[[ExpressionBinder, Any], Scalar]] = {exp.Window: _window, **dict.fromkeys(_FUNCTIONS, _without_over)}
+HANDLERS: dict[Any, Callable[[ExpressionBinder, Any], Scalar]] = {exp.Window: _window}
 
 
 # -- placing --------------------------------------------------------------------------------------------------------------

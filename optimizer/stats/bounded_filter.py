@@ -22,12 +22,12 @@ from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.nulls import null_rejected
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Call, ColumnRef, InList, Literal, Predicate, Scalar
+from optimizer.algebra.types import DOUBLE
 from optimizer.catalog.histogram import Histogram
 from optimizer.catalog.table import ColumnStats
 from optimizer.errors import PlanscopeError
 from optimizer.stats.bounds import Bounds, ColumnBounds
 from optimizer.stats.degrees import Steps, capped, first, most, one_value, together, total
-from optimizer.stats.filtered import listed_values
 
 ROUNDING = 1e-6  # of the rows of a bucket
 
@@ -39,6 +39,9 @@ class StoredColumn(NamedTuple):
     stats: ColumnStats
     common: Mapping[Any, int]
     histogram: Histogram | None
+
+
+_NOTHING_KNOWN = StoredColumn(DOUBLE, ColumnStats(), {}, None)  # doubles are not countable
 
 
 def stored_column(type: DataType, stats: ColumnStats, rows: float) -> tuple[StoredColumn, ColumnBounds]:
@@ -87,8 +90,7 @@ def filtered(below: Bounds, predicate: Predicate, props: LogicalProps, stored: M
     left: dict[ColumnId, ColumnBounds] = {}
     for id, conjuncts in alone.items():
         column = below.column(id)
-        known = stored.get(id)
-        kept = _stored(id, conjuncts, known, column) if known is not None else _any(id, conjuncts, column)
+        kept = _kept(id, conjuncts, stored.get(id, _NOTHING_KNOWN), column)
         rows = min(rows, total(kept.degrees) + (0.0 if rejected >> id & 1 else kept.nulls))
         left[id] = kept
     rows = min(rows, 1.0) if props.at_most_one_row else rows
@@ -99,20 +101,8 @@ def filtered(below: Bounds, predicate: Predicate, props: LogicalProps, stored: M
     return Bounds(rows, props, describe)
 
 
-def _any(id: ColumnId, conjuncts: Sequence[Scalar], column: ColumnBounds) -> ColumnBounds:
-    """What conjuncts leave of a column of which no statistics are at hand: as many values as they name."""
-    if any(map(_only_null, conjuncts)):
-        return ColumnBounds((), column.nulls, 0.0)
-    values = min((float(n) for c in conjuncts if (n := _named(c)) is not None), default=column.values)
-    return ColumnBounds(first(column.degrees, values), _nulls(id, conjuncts, column), min(column.values, values))
-
-
-def _nulls(id: ColumnId, conjuncts: Sequence[Scalar], column: ColumnBounds) -> float:
-    return column.nulls if not column.nulls or _may_hold(id, conjuncts, None) else 0.0
-
-
-def _stored(id: ColumnId, conjuncts: Sequence[Scalar], known: StoredColumn, column: ColumnBounds) -> ColumnBounds:
-    """What conjuncts leave of a stored column."""
+def _kept(id: ColumnId, conjuncts: Sequence[Scalar], known: StoredColumn, column: ColumnBounds) -> ColumnBounds:
+    """What conjuncts leave of a column."""
     if any(map(_only_null, conjuncts)):
         return ColumnBounds((), column.nulls, 0.0)
     common = [rows for value, rows in known.common.items() if _may_hold(id, conjuncts, value)]
@@ -122,23 +112,27 @@ def _stored(id: ColumnId, conjuncts: Sequence[Scalar], known: StoredColumn, colu
     low, high = _range(conjuncts, known)
     others = min(others, _in_buckets(known.histogram, low, high))
     places = max(0.0, _places(known.type, low, high) - len(common))
-    named = [values for c in conjuncts if (values := _values(c)) is not None]
-    for values in named:
+    unknown = []  # how many values conjuncts name of which some are not known yet: they may be common ones
+    for constants in (named for c in conjuncts if (named := _named(c)) is not None):
+        values = [c.value for c in constants if isinstance(c, Literal)]
+        if len(values) < len(constants):
+            unknown.append(float(len(constants)))
+            continue
         candidates = {v for v in values if v is not None and v not in known.common and _may_hold(id, conjuncts, v)}
         places = min(places, float(sum(not _outside(v, known.stats) for v in candidates)))
-    unnamed = [n for c in conjuncts if _values(c) is None and (n := _named(c)) is not None]
     values_left = len(common) + places
     rows = sum(common) + (min(others, places * next_most) if places and next_most else 0.0)
-    for number in unnamed:  # = with a value that is not known yet: it may be a common one
-        values_left = min(values_left, float(number))
-        rows = min(rows, together(column.degrees, float(number)))
+    for number in unknown:
+        values_left = min(values_left, number)
+        rows = min(rows, together(column.degrees, number))
     degrees = capped(first(_exact_first(common, next_most, places, column.degrees), values_left), rows)
-    return ColumnBounds(degrees, _nulls(id, conjuncts, column), min(column.values, values_left))
+    nulls = column.nulls if not column.nulls or _may_hold(id, conjuncts, None) else 0.0
+    return ColumnBounds(degrees, nulls, min(column.values, values_left))
 
 
 def _exact_first(common: Sequence[int], next_most: float, places: float, degrees: Steps) -> Steps:
     """The degree sequence of the common values that are left and of others, which have at most `next_most` rows each."""
-    if not common and places * next_most >= total(degrees):
+    if not common and (next_most >= most(degrees) or places * next_most >= total(degrees)):
         return degrees
     exact = tuple((1.0, float(rows)) for rows in sorted(common, reverse=True) if rows >= next_most)
     if len(exact) < len(common) or most(degrees) < next_most:
@@ -163,26 +157,17 @@ def _may_hold(id: ColumnId, conjuncts: Sequence[Scalar], value: object) -> bool:
     return True
 
 
-def _named(conjunct: Scalar) -> int | None:
-    """How many values a conjunct names: at most so many satisfy it; None where it does not name them."""
+def _named(conjunct: Scalar) -> list[Scalar] | None:
+    """The constants that a conjunct names: no other values satisfy it; None where it does not name them."""
     match conjunct:
         case Call(function="=", args=(ColumnRef(), constant) | (constant, ColumnRef())) if not constant.columns:
-            return 1
+            return [constant]
         case InList(arg=ColumnRef(), items=items) if not any(item.columns for item in items):
-            return len(items)
+            return list(items)
         case Call(function="or", args=args):
             each = [_named(arg) for arg in args]
-            return None if None in each else sum(n for n in each if n is not None)
+            return None if None in each else [c for constants in each if constants is not None for c in constants]
     return None
-
-
-def _values(conjunct: Scalar) -> list[object] | None:
-    """The values that a conjunct names, where they are known."""
-    match conjunct:
-        case Call(function="or", args=args):
-            each = [_values(arg) for arg in args]
-            return None if None in each else [v for values in each if values is not None for v in values]
-    return listed_values(conjunct)
 
 
 def _outside(value: object, stats: ColumnStats) -> bool:

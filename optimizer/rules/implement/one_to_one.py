@@ -5,6 +5,7 @@ from typing import Any
 
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Aggregate, Filter, GroupingSets, Limit, LogicalOperator, Project, SetOp, Values, Window
+from optimizer.algebra.logical_joins import IndependentJoin
 from optimizer.algebra.physical import (
     ConstantRows,
     FillSpool,
@@ -13,6 +14,7 @@ from optimizer.algebra.physical import (
     HashGroupingSets,
     HashSetOp,
     LimitRows,
+    NestedLoopJoin,
     PhysicalOperator,
     ProjectRows,
     ReadSpool,
@@ -62,4 +64,7 @@ ONE_TO_ONE = (
     _rule("cte_reference_to_read_spool", CteReference, ReadSpool, "A reference to a common table expression reads its spool."),
     _rule("spool_to_fill_spool", Spool, FillSpool, "A spool keeps its rows in memory."),
     _rule("recursion_to_recurse", Recursion, Recurse, "A recursive common table expression is a loop."),
+)  # fmt: skip
+JOIN_TO_NESTED_LOOP_JOIN = _rule("join_to_nested_loop_join", IndependentJoin, NestedLoopJoin,
+    "Any join can run as nested loops over blocks of its inputs, testing every pair of rows; the only way without an equality.",
 )  # fmt: skip

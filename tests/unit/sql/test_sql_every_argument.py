@@ -29,12 +29,10 @@ select a & b, a | b, a << 1, a >> 1, ~a, s ~ 'x', s ~* 'x', s similar to 'x',
     current_date, current_timestamp, localtimestamp from t;
 select percentile_cont(0.5) within group (order by a) from t;
 select +a, -b, a // 2, a % 2, a ** 2, mod(a, b), a is not distinct from b, a is distinct from b from t;
-select ln(f), exp(f), sqrt(f), ceil(f), floor(f), abs(a), round(n, 1), random() from t;
-select upper(s), lower(s), replace(s, 'a', 'b'), starts_with(s, 'a'), length(s), left(s, 2), trim(s), strpos(s, 'a') from t;
+select ceil(f), floor(f), round(n, 1), upper(s), left(s, 2), trim(s), s ^@ 'a', position('a' in s) from t;
 select s[1], s[2:3], s glob 'a', typeof(a), ltrim(s), rtrim(s, 'x'), trunc(f, 1) from t;
 select contains(s, 'a'), concat(s, 'x'), s || 'y', substring(s, 1, 2), s ilike 'a', s like 'a!%' escape '!' from t;
-select year(d), quarter(d), month(d), day(d), dayofmonth(d), hour(ts), minute(ts), second(ts), week(d), weekofyear(d) from t;
-select dayofweek(d), dayofyear(d), extract(year from d), date_trunc('month', d), date_diff('day', d, ts), date('2020-01-01')
+select year(d), extract(year from d), date_trunc('month', d), date_diff('day', d, ts), date('2020-01-01')
     from t;
 select date_add(d, interval '1' day), d + interval '1' month, weekday(d), date_part('year', d) from t;
 select greatest(a, b), least(a, b), coalesce(a, b), nullif(a, b), if(bo, 1, 2), case when bo then 1 else 2 end, try_cast(s
