@@ -41,7 +41,7 @@ def random_tree(seed: int, depth: int) -> tuple[Trees, Tree]:
     """A tree, in half of the cases below a projection to some of its columns."""
     random = Random(seed)
     trees = Trees(random)
-    tree = trees.tree(depth)
+    tree = trees.dependent(depth)
     if random.random() < 0.6:
         ids = random.sample(list(column_ids(tree.columns)), random.randint(1, tree.columns.bit_count()))
         kept = 0
@@ -153,7 +153,7 @@ def test_a_second_run_finds_nothing() -> None:
 def test_conjuncts_without_columns_stay_when_joins_are_regrouped() -> None:
     """A conjunct about an outer row reads no relation; whatever regroups joins keeps it, once."""
     trees = Trees(Random(0))
-    a, b, c, d = (trees.scan(0) for _ in range(4))
+    a, b, c, d = (trees.scan() for _ in range(4))
     ids = [next(column_ids(tree.columns)) for tree in (a, b, c, d)]
 
     def equal(one: int, other: int) -> Scalar:
