@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,17 +38,19 @@ def any_alive(pids: list[int]) -> bool:
     return any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
-def start_python(*words: str, **options: Any) -> subprocess.Popen[str]:
-    """Python in a process of its own, which has the packages wherever it starts, and imports nothing from there."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+def start_python(*words: str, env: Mapping[str, str] | None = None, **options: Any) -> subprocess.Popen[str]:
+    """Python in a process of its own, which has the packages wherever it starts, and imports nothing from there. `env`: what its
+    environment has besides."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
     return subprocess.Popen([sys.executable, "-P", *words], env=environment, text=True, **options)
 
 
-def run_python(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+def run_python(*words: str, input: str | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
     """The same, once it has ended: with what it printed."""
-    process = start_python(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    pipes: dict[str, Any] = dict.fromkeys(("stdout", "stderr") + ("stdin",) * (input is not None), subprocess.PIPE)
+    process = start_python(*words, **{**pipes, **options})
     try:
-        printed = process.communicate(timeout=PATIENCE)
+        printed = process.communicate(input, timeout=PATIENCE)
     finally:
         process.kill()
     return subprocess.CompletedProcess(words, process.returncode, *printed)

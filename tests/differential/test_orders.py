@@ -450,8 +450,7 @@ def test_orders(sorted_data: Callable[[int], Data], numbers: range) -> None:
         attempt(sorted_data, number)
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("numbers", quick_and_slow(blocks(0, 40, 20), blocks(40, 790, 250)), ids=str)
+@pytest.mark.parametrize("numbers", quick_and_slow(blocks(0, 12, 12), blocks(12, 790, 389)), ids=str)
 def test_orders_of_joins_on_ranges(sorted_data: Callable[[int], Data], numbers: range) -> None:
     for number in numbers:
         attempt(sorted_data, number, ranges=True)

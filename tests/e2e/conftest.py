@@ -1,11 +1,9 @@
 """The command line as tests use it: in this process where that is enough, else in a new one."""
 
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,11 +11,12 @@ import pytest
 
 from experiments.bench.child import measured
 from experiments.bench.experiment import Item, Row
+from experiments.bench.results import read_rows
 from experiments.cli import main
 from experiments.workloads.data import open_data
-from tests.processes import PATIENCE
+from tests.processes import run_python
 
-ROOT = Path(__file__).parent.parent.parent
+JOIN = "select p.name, count(*) as n from people p join sales s on p.id = s.person group by p.name order by n desc"
 
 
 class Outcome(NamedTuple):
@@ -57,11 +56,22 @@ def planscope(capfd: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
     return run
 
 
-def start(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def trace(planscope: Callable[..., Outcome], shop: Path, tmp_path: Path) -> str:
+    """A file with the trace of JOIN."""
+    path = tmp_path / "a.jsonl"
+    assert planscope("trace", JOIN, "-d", str(shop), "-o", str(path), "-q").code == 0
+    return str(path)
+
+
+def rows_of(folder: Path) -> list[Row]:
+    """What an experiment measured."""
+    return read_rows(folder).to_pylist()
+
+
+def start(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs the command line in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
-    command = [sys.executable, "-m", "experiments", *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False, **options)
+    done = run_python("-m", "experiments", *arguments, **options)
     assert "Traceback" not in done.stdout + done.stderr
     return done
 

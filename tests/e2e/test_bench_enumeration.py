@@ -1,18 +1,14 @@
 """planscope bench enumeration: tables, files, and exact enumerators that have to agree."""
 
 import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 import pytest
 
 from experiments.bench import enumeration
 from optimizer.joins.costing import Ordered
+from tests.e2e.conftest import rows_of
 
 HERE = ("-q",)
 pytestmark = pytest.mark.usefixtures("measured_here")
-
-
-def _rows(folder):
-    return pq.read_table(folder / "results.parquet").to_pylist()
 
 
 def test_every_enumerator_has_a_row(planscope, tmp_path):
@@ -21,7 +17,7 @@ def test_every_enumerator_has_a_row(planscope, tmp_path):
     )
     assert done.code == 0
     assert "Left out, with more steps than" in done.out
-    records = _rows(tmp_path)
+    records = rows_of(tmp_path)
     assert len(records) == 3 * len(enumeration.ENUMERATORS)
     ran = [record for record in records if not record["left_out"]]
     exact = [record for record in ran if record["kind"] == "exact"]
@@ -94,7 +90,7 @@ def test_an_enumerator_of_a_plugin_stands_beside_ours(planscope, tmp_path):
         "bench", "enumeration", "clique/6", "chain/7", "--plugin", str(tmp_path / "mine.py"), *HERE, "-o", str(tmp_path / "out")
     )
     assert done.code == 0, done.err
-    costs = {(row["query"], row["enumerator"]): row["cost"] for row in _rows(tmp_path / "out")}
+    costs = {(row["query"], row["enumerator"]): row["cost"] for row in rows_of(tmp_path / "out")}
     for graph in ("clique/6", "chain/7"):
         assert costs[graph, "zigzag"] == pytest.approx(costs[graph, "dp_left_deep"])
 

@@ -4,13 +4,13 @@ import os
 import threading
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from experiments.bench import exec as execution
 from experiments.bench import plan
 from experiments.bench.child import Child
 from experiments.bench.experiment import Options
+from tests.e2e.conftest import rows_of
 from tests.processes import PATIENCE, any_alive, descendants, wait_until
 
 pytestmark = pytest.mark.usefixtures("measured_here")
@@ -23,7 +23,7 @@ def test_planscope_beside_duckdb(planscope, tmp_path):
     assert done.code == 0, done.err
     assert "Execution on tpch:0.01" in done.out and "planscope to duckdb, 2 queries: geometric mean" in done.out
     assert set(descendants(os.getpid())) <= before, "an engine outlives the command"
-    rows = pq.read_table(tmp_path / "results.parquet").to_pylist()
+    rows = rows_of(tmp_path)
     assert [(row["query"], row["engine"], row["rows"], row["problem"]) for row in rows] == [
         ("tpch/q06", "planscope", 1, ""), ("tpch/q06", "duckdb", 1, ""),
         ("few_groups", "planscope", 4, ""), ("few_groups", "duckdb", 4, ""),
@@ -114,7 +114,7 @@ def test_stages_of_planning_add_up_and_a_missing_duckdb_is_left_out(duckdb, monk
     done = planscope("bench", "plan", "tpch/q01", "tpch/q22", "--quick", "-o", str(tmp_path))
     plan._duckdb.cache_clear()
     assert done.code == 0 and "proven, of 14 relations or fewer: none" in done.out
-    rows = pq.read_table(tmp_path / "results.parquet").to_pylist()
+    rows = rows_of(tmp_path)
     assert [row["query"] for row in rows] == ["tpch/q01", "tpch/q22"]
     for row in rows:
         assert sum(row[f"{stage}_ms"] for stage in plan.STAGES) == pytest.approx(row["ms"])
@@ -127,7 +127,7 @@ def test_queries_that_fail_are_listed_beside_those_that_are_planned(planscope, t
     done = planscope("bench", "plan", "tpch/q14", "tpch/q06", "--quick", "--set", order, "-o", str(tmp_path))
     assert done.code == 0 and "1 item failed" in done.out, done.err
     assert 'no relation "part"; its relations' in " ".join(done.out.split())
-    rows = {row["query"]: row for row in pq.read_table(tmp_path / "results.parquet").to_pylist()}
+    rows = {row["query"]: row for row in rows_of(tmp_path)}
     assert rows["tpch/q14"]["pairs"] == 1 and rows["tpch/q06"]["status"] == "error"
     assert rows["tpch/q06"]["settings"] == [order]
 

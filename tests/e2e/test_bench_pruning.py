@@ -1,7 +1,6 @@
 """planscope bench pruning: what is measured, modes that have to agree, and audits that have to pass."""
 
 import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 import pytest
 
 from experiments.bench import pruning
@@ -9,14 +8,11 @@ from experiments.bench.experiment import Options
 from experiments.bench.pruning_report import FACTORS, MODES
 from optimizer.search import region_start
 from optimizer.search.tasks import optimize_inputs
+from tests.e2e.conftest import rows_of
 from tests.search.mutations import plant, too_high
 
 HERE = ("-q",)
 pytestmark = pytest.mark.usefixtures("measured_here")
-
-
-def _rows(folder):
-    return pq.read_table(folder / "results.parquet").to_pylist()
 
 
 @pytest.mark.slow
@@ -25,7 +21,7 @@ def test_every_mode_finds_the_same_cost_and_pruning_saves_work(planscope, tmp_pa
     assert done.code == 0
     assert max(map(len, done.out.splitlines())) <= 120 and "columns more, kept with -o" in done.out
     assert "2 queries" in done.out and "the largest relative difference of their costs is" in " ".join(done.out.split())
-    rows = _rows(tmp_path)
+    rows = rows_of(tmp_path)
     for query in ("star/5", "job/1a"):
         of = {row["mode"]: row for row in rows if row["query"] == query}
         assert tuple(of) == MODES
@@ -58,7 +54,7 @@ def test_counts_are_the_same_for_equal_seeds(tmp_path, planscope, monkeypatch):
         assert planscope("bench", "pruning", *arguments, "-q", "-o", str(folder)).code == 0
         monkeypatch.undo()  # the second run is in processes of its own
         timed = ("ms_", "item_", "peak_mb", "rss_mb", "attempts")
-        counts[name] = [{key: value for key, value in row.items() if not key.startswith(timed)} for row in _rows(folder)]
+        counts[name] = [{key: value for key, value in row.items() if not key.startswith(timed)} for row in rows_of(folder)]
     assert counts["a"] == counts["b"] and len(counts["a"]) == 4
     assert len({round(row["cost"], 6) for row in counts["a"]}) == 1
 
@@ -68,7 +64,7 @@ def test_factors_are_compared(planscope, tmp_path):
     chosen = ("--searches", "branch,rules,left_deep,table", "--cost-models", "arrow,c_out", "--orders", "none,key")
     done = planscope("bench", "pruning", "chain/4", "--modes", "both+best,none", *chosen, *HERE, "-o", str(tmp_path))
     assert done.code == 0
-    assert len(_rows(tmp_path)) == 2 * 4 * 2 * 2
+    assert len(rows_of(tmp_path)) == 2 * 4 * 2 * 2
     for title in ("By search", "By cost model", "By order"):
         assert title in done.out
     assert "By driver" not in done.out
@@ -78,7 +74,7 @@ def test_factors_are_compared(planscope, tmp_path):
 def test_an_audit_says_how_many_skips_it_checked(planscope, tmp_path):
     done = planscope("bench", "pruning", "cycle/4", "--audit", *HERE, "-o", str(tmp_path))
     assert done.code == 0
-    audited = {row["mode"]: row["audited"] for row in _rows(tmp_path)}
+    audited = {row["mode"]: row["audited"] for row in rows_of(tmp_path)}
     assert [mode for mode, count in audited.items() if not count] == ["none", "dominance"]
     assert f"The audit compared {sum(audited.values()):,} skips with the true optima; all are sound." in " ".join(
         done.out.split()
@@ -91,7 +87,7 @@ def test_queries_over_data_and_other_settings(planscope, tpch, tmp_path):
     other = ("-d", "tpch:0.01", "--set", "ctes=inline", "--searches", "rules", "--modes", "none,both", "--audit")
     done = planscope("bench", "pruning", str(tmp_path / "mine.sql"), *other, *HERE, "-o", str(tmp_path / "out"))
     assert done.code == 0
-    rows = _rows(tmp_path / "out")
+    rows = rows_of(tmp_path / "out")
     assert {(row["query"], row["data"], row["pairs"]) for row in rows} == {("mine", "tpch:0.01", "ctes=inline")}
     assert [row["mode"] for row in rows] == ["none", "both"]
     assert rows[0]["cost"] == pytest.approx(rows[1]["cost"]) and rows[1]["audited"] > rows[0]["audited"] == 0

@@ -1,10 +1,10 @@
 """planscope bench search: figures, counts that do not depend on the machine. No test here looks at a time."""
 
-import pyarrow.parquet as pq
 import pytest
 
 from experiments.bench import search
 from experiments.bench.search import disagreement
+from tests.e2e.conftest import rows_of
 from tests.joins.shapes import PAIRS
 
 
@@ -15,7 +15,7 @@ def test_every_part_has_a_table_and_its_figures(planscope, tmp_path):
     for title in ("Rates", "Join graphs", "Join graphs by commute and associate", "Memory", "Tracing"):
         assert f"\n{title}\n" in f"\n{done.out}", title
     assert "disable=join_to_merge_join" in done.out
-    rows = pq.read_table(tmp_path / "results.parquet").to_pylist()
+    rows = rows_of(tmp_path)
     assert {(row["part"], row["figure"]) for row in rows} >= {
         ("rates", "costed join alternative"), ("rates", "task"), ("rates", "insertion"),
         ("memory", "logical multi-expression"), ("memory", "physical multi-expression"),

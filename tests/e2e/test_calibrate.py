@@ -26,9 +26,3 @@ def test_a_quick_calibration_writes_coefficients_that_plan(planscope, tmp_path: 
 def test_calibrate_fails_before_it_measures(planscope, tmp_path: Path) -> None:
     done = planscope("calibrate", "-o", str(tmp_path / "no" / "machine.json"))
     assert done.code == 2 and "there is no folder" in done.err and "making tables" not in done.err
-
-
-@pytest.mark.parametrize("model", ["c_out", "c_mm", "spark"])
-def test_every_model_plans(planscope, model: str) -> None:
-    done = planscope("explain", "job/1a", "--set", f"cost_model={model}")
-    assert done.code == 0 and "proven to be the cheapest" in done.out

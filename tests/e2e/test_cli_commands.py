@@ -1,10 +1,7 @@
 """What the commands print and write when all is well. More of it is in `*.console`."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from decimal import Decimal
 
@@ -12,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from optimizer.trace.replay import Replay
-from tests.e2e.conftest import ROOT, start
-from tests.processes import PATIENCE
+from tests.e2e.conftest import start
+from tests.processes import run_python
 
 JOIN = "select p.name, count(*) as n, sum(s.amount) from people p join sales s on p.id = s.person group by p.name order by n desc"
 
@@ -198,9 +195,7 @@ def test_same_output_for_every_hash_seed(shop):
         queries += [name, "tpch:0.01" if name.startswith("tpch") else "job"]
 
     def printed(seed):
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed}
-        command = [sys.executable, "-c", EXPLAINED_AND_DRAWN, *queries]
-        text = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
+        text = run_python("-c", EXPLAINED_AND_DRAWN, *queries, env={"PYTHONHASHSEED": seed}).stdout
         return re.sub(r'"(t|ms)": ?(\{[^}]*\}|[^,}\s]+)', "", text)
 
     found = {printed(seed) for seed in ("0", "1")}

@@ -1,5 +1,6 @@
 """Bad input, tried as a user would: one clear message, the right exit code, never a traceback. More of it is in `*.console`."""
 
+import json
 import os
 import stat
 import subprocess
@@ -8,8 +9,9 @@ import zipfile
 
 import pytest
 
-from tests.e2e.conftest import ROOT, start
-from tests.processes import PATIENCE
+from executor.session import Session
+from tests.e2e.conftest import start
+from tests.processes import PATIENCE, ROOT, run_python
 
 SELECT = "select name from people"
 
@@ -68,10 +70,6 @@ def test_a_failed_run_leaves_the_old_file(planscope, shop, tmp_path):
 
 
 def test_our_own_bug_leaves_a_replay_case(planscope, shop, tmp_path, monkeypatch):
-    import json
-
-    from executor.session import Session
-
     def broken(*_):
         raise ZeroDivisionError("boom")
 
@@ -92,8 +90,6 @@ def test_our_own_bug_leaves_a_replay_case(planscope, shop, tmp_path, monkeypatch
 
 
 def test_a_bug_without_a_query_leaves_a_case_too(planscope, tmp_path, monkeypatch):
-    import json
-
     def broken(*_):
         raise ZeroDivisionError("boom")
 
@@ -111,15 +107,9 @@ def test_help_and_version_import_little():
     code = "import sys; from experiments.cli import main; main(['--help']); main(['--version'])\n"
     code += "heavy = {'pyarrow', 'sqlglot', 'networkx', 'numpy', 'graphviz', 'pygraphviz'} & set(sys.modules)\n"
     code += "assert not heavy, heavy"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = run_python("-c", code)
     assert done.returncode == 0, done.stderr
     assert "Commands:" in done.stdout and "planscope" in done.stdout
-
-
-def test_each_command_has_help(planscope):
-    for command in ("demo", "run", "explain", "memo", "trace", "data", "rules", "settings", "workloads"):
-        done = planscope(command, "--help")
-        assert done.code == 0 and "Usage: planscope " + command in done.out
 
 
 @pytest.mark.parametrize("command", [(), ("bench",)])
@@ -168,8 +158,7 @@ def test_full_device(planscope):
     named = planscope("explain", "chain/3", "-o", "/dev/full")
     assert named.code == 2 and "cannot write /dev/full: " in named.err
     with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "experiments", "rules"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+        done = run_python("-m", "experiments", "rules", stdout=full)
     assert done.returncode == 2 and "cannot write to standard output" in done.stderr
 
 

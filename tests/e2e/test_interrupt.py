@@ -1,13 +1,10 @@
 """Ctrl-C, wherever it comes: quiet, exit code 130. The process under test sends it to itself, so it comes at a known place."""
 
-import os
 import subprocess
-import sys
 
 import pytest
 
-from tests.e2e.conftest import ROOT
-from tests.processes import PATIENCE
+from tests.processes import ROOT, run_python
 
 # Ctrl-C when the module MODULE is looked for
 LOADING = """
@@ -38,9 +35,7 @@ LAST = "import atexit, os, signal, sys; atexit.register(os.kill, os.getpid(), si
 def interrupted(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs the command line after `code` in a process of its own, which listens to Ctrl-C wherever the tests themselves run."""
     code = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n{code}"
-    command = [sys.executable, "-c", f"{code}\nfrom experiments.__main__ import main\nsys.exit(main())", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return run_python("-c", f"{code}\nfrom experiments.__main__ import main\nsys.exit(main())", *arguments)
 
 
 @pytest.mark.parametrize("module", ["experiments.cli", "click", "numpy._core._multiarray_umath", "pyarrow.lib"])
@@ -53,15 +48,13 @@ def test_while_modules_are_loaded(module):
 def test_before_the_command_line_is_there(module):
     listens = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"
     code = f"{listens}\n{LOADING.replace('MODULE', module)}\nfrom planscope.__main__ import main\nsys.exit(main())"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "--version"], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
+    done = run_python("-c", code, "--version")
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
 
 
 def test_little_is_imported_before_ctrl_c_is_looked_after():
     code = "import sys; sys.path.insert(0, '.'); import planscope; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-ISc", code], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    done = run_python("-ISc", code, cwd=ROOT)
     assert "typing" not in done.stdout.split()
 
 

@@ -10,15 +10,7 @@ from pathlib import Path
 import pytest
 
 from optimizer.pipeline import Optimizer
-
-JOIN = "select p.name, count(*) as n from people p join sales s on p.id = s.person group by p.name order by n desc"
-
-
-@pytest.fixture
-def trace(planscope, shop, tmp_path):
-    path = tmp_path / "a.jsonl"
-    assert planscope("trace", JOIN, "-d", str(shop), "-o", str(path), "-q").code == 0
-    return str(path)
+from tests.e2e.conftest import JOIN
 
 
 @pytest.mark.parametrize("kind", ["memo", "plan", "joins", "rules", "traits"])

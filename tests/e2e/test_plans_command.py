@@ -10,9 +10,9 @@ from executor.session import Session
 from experiments import plan_space
 from experiments.commands.plans import _plans_text
 from optimizer.plan_space.of_search import full_space
+from tests.e2e.conftest import JOIN
 from tests.wrong_rule import DROP, TURN
 
-JOIN = "select p.name, count(*) as n from people p join sales s on p.id = s.person group by p.name order by n desc"
 RULES = ("--set", "enumeration=rules")
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-JOIN = "select p.name, count(*) as n from people p join sales s on p.id = s.person group by p.name order by n desc"
+from tests.e2e.conftest import JOIN
 
 
 def script(tmp_path: Path, *lines: str) -> str:
@@ -13,26 +13,22 @@ def script(tmp_path: Path, *lines: str) -> str:
     return str(file)
 
 
-def test_a_search_and_its_trace_are_stepped_alike(planscope, shop, tmp_path):
-    trace = tmp_path / "trace.jsonl"
-    assert planscope("trace", JOIN, "-d", str(shop), "-q", "-o", str(trace)).code == 0
+def test_a_search_and_its_trace_are_stepped_alike(planscope, shop, trace, tmp_path):
     commands = script(tmp_path, "until best", "plan", "back task", "stack", "why")
     live = planscope("step", JOIN, "-d", str(shop), "-x", commands)
-    recorded = planscope("step", str(trace), "-x", commands)
+    recorded = planscope("step", trace, "-x", commands)
     assert live.code == recorded.code == 0
     assert "has a cheaper plan" in live.out and "hash_aggregate" in live.out
-    total = len(trace.read_text("utf-8").splitlines())
+    total = len(Path(trace).read_text("utf-8").splitlines())
     assert recorded.out.replace(f" of {total - 1}  ", "  ") == live.out
 
 
-def test_a_cut_trace_is_stepped_up_to_the_cut(planscope, shop, tmp_path):
-    trace = tmp_path / "trace.jsonl"
-    planscope("trace", JOIN, "-d", str(shop), "-q", "-o", str(trace))
-    whole = trace.read_bytes()
+def test_a_cut_trace_is_stepped_up_to_the_cut(planscope, trace, tmp_path):
+    whole = Path(trace).read_bytes()
     cut = whole.index(b"\n", len(whole) // 2) + 10  # within a line, however long the times in it are
     lines = whole[:cut].count(b"\n")
-    trace.write_bytes(whole[:cut])
-    done = planscope("step", str(trace), "-x", script(tmp_path, "end"))
+    Path(trace).write_bytes(whole[:cut])
+    done = planscope("step", trace, "-x", script(tmp_path, "end"))
     assert done.code == 0
     assert f"read up to its damage: line {lines + 1}: not a trace event" in done.err
     assert f"event {lines - 1} of {lines - 1}" in done.out and "The trace is damaged after this event" in done.out

@@ -1,10 +1,8 @@
 """What reaches a terminal: lines that fit, nothing that it obeys, completion."""
 
 import json
-import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import pytest
 
 from experiments.commands.output import fitted, table_text
 from memo_viz.text import clean, clean_json, clean_lines
-from tests.e2e.conftest import ROOT
+from tests.processes import run_python
 
 BELL, RED, RIGHT_TO_LEFT = "\x07", "\x1b[31m", "\u202e"
 UNSAFE = f"a{BELL}{RED}{RIGHT_TO_LEFT}\x9bz"
@@ -135,11 +133,8 @@ def test_one_is_no_plural(planscope) -> None:
 
 
 def complete(*words: str) -> list[str]:
-    environment = {
-        **os.environ, "_PLANSCOPE_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)
-    }  # fmt: skip
-    command = [sys.executable, "-m", "planscope"]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    asked = {"_PLANSCOPE_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    done = run_python("-m", "planscope", env=asked)
     return [line.partition(",")[2] for line in done.stdout.splitlines()]
 
 
@@ -152,8 +147,4 @@ def test_completion() -> None:
 
 
 def test_a_shell_gets_its_script() -> None:
-    environment = {**os.environ, "_PLANSCOPE_COMPLETE": "bash_source"}
-    done = subprocess.run(
-        [sys.executable, "-m", "planscope"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-    )
-    assert "_PLANSCOPE_COMPLETE=bash_complete" in done.stdout
+    assert "_PLANSCOPE_COMPLETE=bash_complete" in run_python("-m", "planscope", env={"_PLANSCOPE_COMPLETE": "bash_source"}).stdout

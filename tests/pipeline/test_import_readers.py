@@ -86,12 +86,13 @@ def test_csv(read_csv):
     )
 
 
+@pytest.mark.few(2)
 def test_csv_blanks_before_a_header_and_rows_over_lines(read_csv):
-    for names in ("a,b", '"a\n ",b'):
-        for blank in ("   ", "\n \n\n ", "\n"):
-            assert read_csv(f'{blank}\n{names}\n"x\ny",2\n'.encode()) == [[("x\ny", "2")]]
+    texts = [f'{blank}\n{names}\n"x\ny",2\n' for names in ("a,b", '"a\n ",b') for blank in ("   ", "\n \n\n ", "\n")]
+    assert read_csv(*map(str.encode, texts)) == [[("x\ny", "2")]] * 6
 
 
+@pytest.mark.few(2)
 def test_csv_rows_of_nulls_between_blanks(read_csv):
     """Spark's reader leaves out lines of nothing up to U+0020."""
     for delimiter in "\t \x01":
@@ -146,6 +147,7 @@ def test_csv_quotes_left_open_in_the_last_row(read_csv):
     assert not any(isinstance(row, str) for rows in read_csv(*(b"a,b\n1,x\n" + end for end in whole)) for row in rows)
 
 
+@pytest.mark.few(2)
 def test_csv_names_that_are_no_text(read_csv):
     latin, over, zipped, rows, ours = read_csv(
         "größe,b\n1,2\n".encode("latin-1"),
@@ -159,6 +161,7 @@ def test_csv_names_that_are_no_text(read_csv):
     assert rows == [("1", "\ufffd")] and ours == [("1",)]
 
 
+@pytest.mark.few(2)
 def test_csv_options(read_csv):
     options = {"delimiter": ";", "quote": "'", "null": "-", "header": "false"}
     assert read_csv(b"1;'a;b';-\n", b"", names=["x", "y", "z"], **options) == [[("1", "a;b", None)], []]
@@ -166,6 +169,7 @@ def test_csv_options(read_csv):
     assert read_csv(b'a,b\n"x ""y""",2\n"x",3\n', escape='"') == [[('x "y"', "2"), ("x", "3")]]
 
 
+@pytest.mark.few(2)
 def test_csv_files_that_cannot_be_read(read_csv):
     empty, unnamed, semicolon, tab, cut, wide, nul = read_csv(
         b"", b"a,,c\n", b"a;b\n1;2\n", b"a\tb\n1\t2\n", b'a,"b\n1,2\n', "a,b\n1,2\n".encode("utf-16"), b'a,b\n1,"x\0y"\n'

@@ -22,7 +22,7 @@ ALIKE = """select n_name, count(*) n, max(c_acctbal) from customer join nation o
 NAMES = {TWICE: "twice", ALIKE: "alike", "select 1 + 1": "no table"}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "sql",
     quick_and_slow(["tpch/q03", *NAMES], (f"tpch/q{n:02}" for n in range(1, 23) if n != 3)),

@@ -1,4 +1,4 @@
-"""Executing every expression of a memo: all expressions of a group must give the same rows."""
+"""Executing every expression of a memo: all expressions of a group must give the same rows. Rules of the pre-pass by name."""
 
 from collections.abc import Mapping
 
@@ -7,9 +7,18 @@ import pyarrow as pa
 from optimizer.algebra.columns import Columns, column_ids
 from optimizer.memo.memo import Memo
 from optimizer.memo.mexpr import LogicalExpr
+from optimizer.prepass.instructions import rules_of
+from optimizer.prepass.program import PROGRAM
+from optimizer.rules.interface import RewriteRule
 from tests.reference.compare import assert_same_bag
 from tests.reference.naive import Row, run_operator
 from tests.reference.props import assert_props_hold
+
+
+def rules_named(names: str) -> tuple[RewriteRule, ...]:
+    """Rules of the program, by their names with spaces between them."""
+    known = {rule.name: rule for rule in rules_of(PROGRAM)}
+    return tuple(known[name] for name in names.split())
 
 
 def assert_groups_are_equivalent(memo: Memo, columns: Columns, tables: Mapping[str, pa.Table]) -> int:

@@ -16,54 +16,32 @@ from optimizer.prepass.compiled import fits
 from optimizer.prepass.hep import Batch, run_program
 from optimizer.prepass.instructions import rules_of
 from optimizer.prepass.program import PROGRAM
-from optimizer.prepass.rules.apply_push_condition import apply_push_condition
-from optimizer.prepass.rules.column_prune import ColumnPrune
-from optimizer.prepass.rules.distinct_remove_below import distinct_remove_below
-from optimizer.prepass.rules.filter_merge import filter_merge
-from optimizer.prepass.rules.filter_push_aggregate import filter_push_aggregate
-from optimizer.prepass.rules.filter_push_choice import filter_push_choice
-from optimizer.prepass.rules.filter_push_grouping_sets import filter_push_grouping_sets
-from optimizer.prepass.rules.filter_push_join import filter_push_join
-from optimizer.prepass.rules.filter_push_limit import filter_push_limit
-from optimizer.prepass.rules.filter_push_project import filter_push_project
-from optimizer.prepass.rules.filter_push_scan import FilterPushScan
-from optimizer.prepass.rules.filter_push_setop import filter_push_setop
-from optimizer.prepass.rules.filter_push_window import filter_push_window
 from optimizer.prepass.rules.join_connect import join_connect
-from optimizer.prepass.rules.join_infer_filter import join_infer_filter
-from optimizer.prepass.rules.join_infer_or import join_infer_or
-from optimizer.prepass.rules.join_push_condition import join_push_condition
-from optimizer.prepass.rules.limit_push_join import limit_push_join
-from optimizer.prepass.rules.limit_push_one_match import limit_push_one_match
-from optimizer.prepass.rules.limit_reduce_order import limit_reduce_order
-from optimizer.prepass.rules.mark_join_to_semi import mark_join_to_semi
-from optimizer.prepass.rules.outer_join_remove import outer_join_remove
-from optimizer.prepass.rules.outer_join_simplify import outer_join_simplify
-from optimizer.prepass.rules.outer_join_to_anti import outer_join_to_anti
-from optimizer.prepass.rules.single_join_to_left import single_join_to_left
 from optimizer.rules.interface import RewriteRule, RuleContext
 from optimizer.settings import Settings
 from tests.conftest import quick_and_slow
 from tests.reference.compare import assert_same_bag
 from tests.reference.naive import run
 from tests.rules.dependent_trees import INT, Trees, database
+from tests.rules.equivalence import rules_named
 
-PUSHING: tuple[RewriteRule, ...] = (
-    filter_merge, outer_join_simplify, outer_join_to_anti, mark_join_to_semi, single_join_to_left,
-    filter_push_project, filter_push_join,
-    filter_push_aggregate, filter_push_grouping_sets, filter_push_window, filter_push_setop, filter_push_limit,
-    filter_push_choice, FilterPushScan(), join_push_condition, apply_push_condition, join_infer_filter, join_infer_or,
-    join_connect, distinct_remove_below, limit_reduce_order, limit_push_one_match, limit_push_join,
+PUSHING = rules_named(
+    "filter_merge outer_join_simplify outer_join_to_anti mark_join_to_semi single_join_to_left filter_push_project "
+    "filter_push_join filter_push_aggregate filter_push_grouping_sets filter_push_window filter_push_setop filter_push_limit "
+    "filter_push_choice filter_push_scan join_push_condition apply_push_condition join_infer_filter join_infer_or join_connect "
+    "distinct_remove_below limit_reduce_order limit_push_one_match limit_push_join"
+)
+OWN = (
+    Batch("pushing", PUSHING), Batch("removing", rules_named("outer_join_remove")),
+    Batch("columns", rules_named("column_prune"), fixpoint=False),
 )  # fmt: skip
-REMOVING: tuple[RewriteRule, ...] = (outer_join_remove,)
-OWN = (Batch("pushing", PUSHING), Batch("removing", REMOVING), Batch("columns", (ColumnPrune(),), fixpoint=False))
 
 
 def random_tree(seed: int, depth: int) -> tuple[Trees, Tree]:
     """A tree, in half of the cases below a projection to some of its columns."""
     random = Random(seed)
     trees = Trees(random)
-    tree = trees.tree(depth)
+    tree = trees.dependent(depth)
     if random.random() < 0.6:
         ids = random.sample(list(column_ids(tree.columns)), random.randint(1, tree.columns.bit_count()))
         kept = 0
@@ -175,7 +153,7 @@ def test_a_second_run_finds_nothing() -> None:
 def test_conjuncts_without_columns_stay_when_joins_are_regrouped() -> None:
     """A conjunct about an outer row reads no relation; whatever regroups joins keeps it, once."""
     trees = Trees(Random(0))
-    a, b, c, d = (trees.scan(0) for _ in range(4))
+    a, b, c, d = (trees.scan() for _ in range(4))
     ids = [next(column_ids(tree.columns)) for tree in (a, b, c, d)]
 
     def equal(one: int, other: int) -> Scalar:

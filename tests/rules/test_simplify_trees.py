@@ -16,37 +16,19 @@ from optimizer.algebra.types import INT64
 from optimizer.errors import ExecutionError
 from optimizer.prepass.hep import Batch, run_program
 from optimizer.prepass.program import PROGRAM
-from optimizer.prepass.rules.aggregate_reduce_constant_keys import aggregate_reduce_constant_keys
-from optimizer.prepass.rules.aggregate_remove import aggregate_remove
-from optimizer.prepass.rules.aggregate_remove_constants import aggregate_remove_constants
-from optimizer.prepass.rules.aggregate_simplify_calls import aggregate_simplify_calls
-from optimizer.prepass.rules.boolean_normalize import boolean_normalize
-from optimizer.prepass.rules.comparison_simplify import comparison_simplify
-from optimizer.prepass.rules.constant_fold import constant_fold
-from optimizer.prepass.rules.distinct_remove_below import distinct_remove_below
-from optimizer.prepass.rules.distinct_to_limit import distinct_to_limit
-from optimizer.prepass.rules.empty_propagate import empty_propagate
-from optimizer.prepass.rules.filter_merge import filter_merge
-from optimizer.prepass.rules.filter_remove_implied import filter_remove_implied
-from optimizer.prepass.rules.limit_merge import limit_merge
-from optimizer.prepass.rules.limit_remove import limit_remove
-from optimizer.prepass.rules.not_null_simplify import not_null_simplify
-from optimizer.prepass.rules.predicate_intersect import predicate_intersect
-from optimizer.prepass.rules.predicate_weaken import predicate_weaken
-from optimizer.prepass.rules.project_merge import project_merge
-from optimizer.prepass.rules.project_merge_aggregate import project_merge_aggregate
-from optimizer.prepass.rules.sort_remove import sort_remove
-from optimizer.rules.interface import RewriteRule, RuleContext
+from optimizer.rules.interface import RuleContext
 from optimizer.settings import Settings
+from tests.conftest import blocks, quick_and_slow
 from tests.decorrelate.random_applies import RandomApplies
 from tests.reference.naive import run
+from tests.rules.equivalence import rules_named
 
-RULES: tuple[RewriteRule, ...] = (
-    constant_fold, boolean_normalize, comparison_simplify, not_null_simplify, predicate_weaken, predicate_intersect,
-    empty_propagate, filter_merge, filter_remove_implied, project_merge, project_merge_aggregate,
-    aggregate_remove, aggregate_reduce_constant_keys, aggregate_remove_constants,
-    aggregate_simplify_calls, distinct_remove_below, distinct_to_limit, limit_merge, limit_remove, sort_remove,
-)  # fmt: skip
+RULES = rules_named(
+    "constant_fold boolean_normalize comparison_simplify not_null_simplify predicate_weaken predicate_intersect empty_propagate "
+    "filter_merge filter_remove_implied project_merge project_merge_aggregate aggregate_remove aggregate_reduce_constant_keys "
+    "aggregate_remove_constants aggregate_simplify_calls distinct_remove_below distinct_to_limit limit_merge limit_remove "
+    "sort_remove"
+)
 SELDOM = ("project_merge_aggregate",)
 
 
@@ -166,17 +148,9 @@ def check(seed: int, fired: Counter[str]) -> None:
         )
 
 
-def test_the_rows_stay() -> None:
+@pytest.mark.parametrize("seeds", quick_and_slow([range(350)], blocks(350, 5000, 930)), ids=str)
+def test_the_rows_stay(seeds: range) -> None:
     fired: Counter[str] = Counter()
-    for seed in range(500):
+    for seed in seeds:
         check(seed, fired)
-    assert all(fired[rule.name] >= 3 for rule in RULES if rule.name not in SELDOM), fired
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(5))
-def test_the_rows_of_many_stay(block: int) -> None:
-    fired: Counter[str] = Counter()
-    for seed in range(10_000 + block * 800, 10_800 + block * 800):
-        check(seed, fired)
-    assert all(fired[rule.name] for rule in RULES), fired
+    assert all(fired[rule.name] >= (3 if rule.name not in SELDOM else len(seeds) > 800) for rule in RULES), fired

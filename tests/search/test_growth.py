@@ -21,7 +21,7 @@ def nested(n: int) -> str:
 BRANCHES = [f"when n_nationkey = {i} then '{'xyz'[i % 3]}'" for i in range(800)]
 SHAPES: dict[str, tuple[Callable[[int], str], int, float]] = {
     "branches of a union": (lambda n: " union all ".join(f"select n_nationkey + {i} k from nation" for i in range(n)), 100, 2.5),
-    "branches without tables": (lambda n: " union all ".join(f"select {i} k" for i in range(n)), 600, 2.2),
+    "branches without tables": (lambda n: " union all ".join(f"select {i} k" for i in range(n)), 400, 2.1),
     "scalar subqueries": (
         lambda n: f"select {', '.join(f'(select max(n_nationkey) + {i} from nation)' for i in range(n))} from nation", 20, 3.0,
     ),

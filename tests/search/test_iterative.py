@@ -1,4 +1,7 @@
-"""The iterative driver finds what the task stack finds, has a plan at every budget, and tells its trace everything."""
+"""The iterative driver finds what the task stack finds, has a plan at every budget, and tells its trace everything.
+
+That it finds the optimum of join graphs under all settings: `test_optimum.py`.
+"""
 
 from itertools import pairwise
 from pathlib import Path
@@ -25,29 +28,20 @@ from optimizer.search.extract import extract
 from optimizer.search.group_ways import enforcing, implementation_way
 from optimizer.search.search import Search
 from planscope import Estimator, Optimizer, Replay, Session, Settings, Trace
-from tests.conftest import quick_and_slow
 from tests.golden import tables
 from tests.golden.test_golden import FILES, read
 from tests.reference.compare import assert_same_bag, rows_of
 from tests.search.graphs import SHAPES, GraphQuery, graph_query
 from tests.search.planning import plan, planned_alike, recomputed_cost
-from tests.search.random_settings import optimum
 from tests.search.snapshot import snapshot
 from tests.search.test_memo import DropLimit, DropTrueFilter
 
 CROSSED = {"cross_products": True}
-MODES = (
-    {}, {"enumeration": "rules"}, {"enumeration": "partition", "partitioner": "conservative"}, {"enumeration": "rules_b0"},
-    {"cost_model": "c_out"}, {"rule_order": 5},
-)  # fmt: skip
 OTHER_SPACES = (
     {"enumeration": "left_deep", "seed": "none"},
     {"enumeration": "rules", **CROSSED},
     {"enumeration": "duplicate_free_rules", **CROSSED},
 )
-GRAPHS = [(shape, n, seed) for shape in SHAPES for n in range(2, 5) for seed in range(20, 26)]
-GRAPHS += [(shape, 5, seed) for shape in ("chain", "star", "cycle") for seed in range(20, 24)]  # others: slow brute force
-MANY_GRAPHS = [(shape, 4 + seed % 2, seed) for shape in SHAPES for seed in range(30, 50)]
 
 
 def iterative(query: GraphQuery, **settings: object) -> tuple[Search, Goal]:
@@ -63,20 +57,6 @@ def assert_consistent(search: Search, goal: Goal) -> None:
     """The goal's cost is that of the plan it leads to."""
     again = recomputed_cost(search, extract(search, goal), search.cost)
     assert again == pytest.approx(goal.best_cost, rel=1e-9)
-
-
-@pytest.mark.few(4)
-@pytest.mark.parametrize(("shape", "n", "seed"), quick_and_slow(GRAPHS, MANY_GRAPHS))
-def test_it_finds_the_optimum(shape: str, n: int, seed: int) -> None:
-    """Same cost as the task stack and as the brute force, half of the queries with a required order."""
-    query = graph_query(shape, n, seed)
-    for settings in ({}, MODES[1 + seed % 5]):
-        search, goal = iterative(query, **settings)
-        assert goal.status is Status.OPTIMAL
-        assert search.counters.proven
-        assert_consistent(search, goal)
-        assert goal.best_cost == pytest.approx(plan(query, **settings)[1].best_cost, rel=1e-9)
-        assert goal.best_cost == pytest.approx(optimum(query, search.cost), rel=1e-9)
 
 
 @pytest.mark.few(2)

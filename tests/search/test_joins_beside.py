@@ -77,7 +77,7 @@ def _grouped(random: Random) -> str:
     return random.choice([*forms, "select x.k, max(x.v) v from {} group by x.k"]).format(source + chosen)
 
 
-@pytest.mark.parametrize("seeds", quick_and_slow(blocks(0, 15, 15), blocks(15, 60, 45) + blocks(1000, 1600, 200)), ids=str)
+@pytest.mark.parametrize("seeds", quick_and_slow(blocks(0, 7, 7), blocks(7, 60, 53) + blocks(1000, 1600, 200)), ids=str)
 def test_every_driver_finds_the_same_plan_and_rules_a_proven_one(seeds: Sequence[int]) -> None:
     for seed in seeds:
         random = Random(seed)

@@ -80,7 +80,7 @@ def test_ranks_of_the_counted_setting(shape: str, ordered: bool) -> None:
     assert len(set(map(shape_of, plans))) == space.count
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("shape", "n", "seed"), SMALL)
 def test_every_plan_of_a_small_space(shape: str, n: int, seed: int) -> None:
     """Each has its rank and its cost, and none beats the winner; operator trees are counted once; the plans by cost are the

@@ -1,9 +1,30 @@
-"""Plans that an order or a grouping decides: what is sorted, by what, and what need not be."""
+"""Plans that an order or a grouping decides: what is sorted, by what, and what need not be; where a plan has part of an order,
+only the runs are sorted; offers that are passed over would give nothing."""
 
 import pytest
 
-from optimizer.algebra import MergeJoin, MergeUnion, PlanNode, ProjectRows, StreamingAggregate, satisfies
+from experiments.workloads.queries import resolve_sql
+from optimizer.algebra import (
+    LogicalProps,
+    MergeJoin,
+    MergeUnion,
+    PartialSort,
+    PhysicalOperator,
+    PlanNode,
+    ProjectRows,
+    Sort,
+    StreamingAggregate,
+    column_set,
+    satisfies,
+)
+from optimizer.algebra.traits import ANY, Alternative, TraitSet, ascending, grouped
+from optimizer.catalog.table import Catalog
 from optimizer.errors import NoPlan
+from optimizer.memo.alternatives import Offered, Offers, derive, helpful
+from optimizer.memo.goal import Goal
+from optimizer.rules.catalog import ENFORCERS
+from optimizer.rules.enforce.moves import enforcers
+from optimizer.search.tasks import optimize_mexpr
 from planscope import OptimizedQuery, Optimizer, Settings
 from tests.search.planning import planned_alike
 from tests.search.stored_tables import catalog, table
@@ -188,3 +209,96 @@ def test_without_enforcers_only_natural_orders_have_plans() -> None:
     assert not sorts(planned("select a, b from ab order by a", "sort"))
     with pytest.raises(NoPlan):
         planned("select a, b from ab order by b", "sort")
+
+
+def test_what_the_stored_order_lacks_is_sorted_in_runs() -> None:
+    assert sorts(planned("select a, b, c from ab order by a, c desc")) == ["partial_sort c desc within a"]
+    assert sorts(planned("select a, b, c from ab order by a, b, c")) == ["partial_sort c within a, b"]
+    assert sorts(planned("select a, b, c from ab order by a desc, c")) == ["sort a desc, c"]
+    assert sorts(planned("select a, b, c from ab order by c, a")) == ["sort c, a"]
+    assert sorts(planned("select a, b, c from ab order by a, c desc", "partial_sort")) == ["sort a, c desc"]
+
+
+def test_groups_are_completed_in_runs() -> None:
+    query = planned("select c, a, count(*) from ab group by c, a", *NO_HASHING)
+    assert sorts(query) == ["partial_sort c within a"]
+    assert [node.op.name for node in query.plan.walk()][-3:] == ["streaming_aggregate", "partial_sort", "table_scan"]
+
+
+def test_a_merge_join_gives_the_first_keys_of_an_order() -> None:
+    query = planned("select l.id, l.y, r.y from f l join f r on l.id = r.id order by l.id, l.y, r.y", *NO_HASHING)
+    assert sorts(query)[0] in ("partial_sort y within y, id", "partial_sort y within id, y")
+    assert query.plan.inputs[0].op.name == "merge_join"
+
+
+def test_the_default_plan_of_a_limit_reads_only_the_first_runs() -> None:
+    query = planned("select a, c from ab order by a, c limit 10", "limit_to_top_k")
+    assert [node.op.name for node in query.plan.walk()] == ["limit_rows", "partial_sort", "table_scan"]
+
+
+def test_every_move_needs_strictly_less_and_gives_what_is_required() -> None:
+    props = LogicalProps(0b111111)
+    offers = (TraitSet(ascending((3, 1, 5))), TraitSet(ascending((0, 1))), TraitSet(ascending((2,))))
+    for required in (
+        TraitSet(ascending((0, 1))),
+        TraitSet(ascending((3, 1, 0, 2, 4))),
+        TraitSet(ascending((5,))),
+        grouped(0b11),
+        grouped(0b111110),
+    ):
+        moves = enforcers(required, offers, props, ENFORCERS)
+        assert isinstance(moves[0].op, Sort)
+        assert moves[0].needs == ANY
+        for op, needs, delivers in moves:
+            assert satisfies(delivers, required, props)
+            assert not satisfies(needs, required, props)
+            if isinstance(op, PartialSort):
+                assert needs in (grouped(op.prefix), TraitSet(required.collation[: op.prefix.bit_count()]))
+                assert not op.prefix & column_set(k.column for k in op.order)
+        assert len({needs for _, needs, _ in moves}) == len(moves)
+    assert not enforcers(ANY, offers, props, ENFORCERS)
+    assert not enforcers(grouped(1), offers, props, ())
+
+
+def test_a_long_order_has_its_first_key_and_offered_beginnings_tried() -> None:
+    props = LogicalProps(0b111111)
+    required = TraitSet(ascending((3, 1, 5, 2, 4)))
+    lengths = [
+        move.op.prefix.bit_count()
+        for move in enforcers(required, (TraitSet(ascending((3, 1, 5, 0))),), props, ENFORCERS)
+        if isinstance(move.op, PartialSort)
+    ]
+    assert lengths == [3, 1]
+
+
+def test_offers_that_are_passed_over_give_nothing(tpch: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    passed_over, used = 0, 0
+
+    def checked(goal: Goal, op: PhysicalOperator, known: list[Alternative], by: Offered) -> Offers:
+        nonlocal passed_over, used
+        kept = helpful(goal, op, known, by)
+        if goal.required != ANY or not (
+            isinstance(op, MergeJoin | StreamingAggregate)  # all that is worth trying was passed through
+            or any(all(traits == ANY for traits in each.inputs) for each in known)
+        ):
+            every = [(index, offer) for index, offers in enumerate(by.offers) for offer in offers]
+            found = derive(goal, op, known, by, kept)
+            assert derive(goal, op, known, by, every) == found
+            passed_over, used = passed_over + len(every) - len(kept), used + len(found)
+        return kept
+
+    monkeypatch.setattr(optimize_mexpr, "helpful", checked)
+    for number in (2, 3, 5, 9, 10, 13, 18, 21):
+        Optimizer(tpch).optimize(resolve_sql(f"tpch/q{number:02}"))
+    assert passed_over > 1000 and used
+
+
+def test_a_stored_order_is_known_above_many_joins() -> None:
+    """A partial sort by what is left of six keys; beyond the keys of 16 joins it was by all but the first."""
+    keys = [f"u{i}" for i in range(6)]
+    big = table("t0", 1_000_000, dict.fromkeys(keys, 50) | {"b": 1000}, order=" ".join(keys[:5]))
+    small = [table(f"t{i}", 950, {"a": 950, "b": 1000}, key="a") for i in range(1, 19)]
+    joins = " ".join(f"join t{i} on t{i - 1}.b = t{i}.a" for i in range(1, 19))
+    found = Optimizer(catalog(big, *small)).optimize(f"select {', '.join(keys)} from t0 {joins} order by {', '.join(keys)}")
+    sorts = [node.op for node in found.plan.walk() if isinstance(node.op, PartialSort)]
+    assert found.search.proven and [len(op.order) for op in sorts] == [1]

@@ -271,8 +271,9 @@ def test_values_are_set_behind_a_name(tmp_path: Path) -> None:
     assert names_of("A(q=1, s=2),B , A(q=1, s=2)") == ["A(q=1, s=2)", "B"]
 
 
-@pytest.mark.parametrize("graph", ["cycle/6", "chain/8", "grid/3x3"])
-@pytest.mark.parametrize("kind", ["int", "__import__('numpy').int64"])
+@pytest.mark.parametrize(
+    ("graph", "kind"), [("cycle/6", "int"), ("chain/8", "int"), ("grid/3x3", "int"), ("cycle/6", "__import__('numpy').int64")]
+)
 def test_an_enumerator_decides_which_splits_are_searched(tmp_path: Path, graph: str, kind: str) -> None:
     """By tasks, by the iterative driver and by expressions of the memo: the same plan as left-deep enumeration has. Seeds and
     first orders that it does not allow are none."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from decimal import Context, Decimal
 from random import Random
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -129,6 +130,13 @@ def check(
     check_compiled(make, *columns, close=close)
 
 
+def asked(duckdb_too: bool, sql: str, result: pa.DataType, make: Callable[..., Scalar], *columns: Any) -> None:
+    if duckdb_too:
+        check(sql, result, make, *columns)
+    else:
+        check_compiled(make, *columns)
+
+
 def to(type: pa.DataType, lenient: bool = False) -> Callable[..., Scalar]:
     return lambda arg: Cast(arg, type, lenient)
 
@@ -244,16 +252,28 @@ OTHER_DECIMALS = [  # some of which DuckDB does not multiply
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("left", "right", "total", "product"), DECIMALS)
+@pytest.mark.parametrize(("left", "right", "total", "product"), DECIMALS + OTHER_DECIMALS)
 def test_decimal_arithmetic(left: pa.DataType, right: pa.DataType, total: pa.DataType, product: pa.DataType) -> None:
-    columns = [(left, extremes(left)), (right, extremes(right))]
+    """DuckDB is asked of the first types; of all what it is not asked, such as constants."""
+    columns, whole = [(left, extremes(left)), (right, extremes(right))], dec(left.precision, 0)
+    known = (left, right, total, product) in DECIMALS
     for function, result in (("+", total), ("-", total), ("*", product)):
-        check(f"a {function} b", result, call(function, result), *columns)
-    check("-a", left, call("neg", left), columns[0])
-    whole = dec(left.precision, 0)
+        asked(known, f"a {function} b", result, call(function, result), *columns)
+        for constant in extremes(right):
+            check_compiled(lambda a, f=function, c=constant, t=result: Call(f, (a, Literal(c, right)), t), columns[0])
+    asked(known, "-a", left, call("neg", left), columns[0])
     for function, result in (("abs", left), ("floor", whole), ("ceil", whole)):
-        check(f"{function}(a)", result, call(function, result), columns[0])
+        asked(known, f"{function}(a)", result, call(function, result), columns[0])
     check("a % b", dec(9, 2), call("%", dec(9, 2)), (dec(9, 2), DECS), (dec(9, 2), DECS))
+    two, three = (Literal(Decimal(n).scaleb(-type.scale), type) for n, type in ((2, left), (3, right)))
+    check_compiled(lambda a: Call("*", (two, three), product), columns[0])
+    check_compiled(call("*", product), (left, extremes(left)[:6]), (right, extremes(right)[:6]))
+    check_compiled(call("%", left), columns[0], columns[0])
+    check_compiled(call("//", left), *[(left, extremes(left)[:5])] * 2)
+    check_compiled(call("sign", I8), columns[0])
+    for digits in (-41, -2, -1, 0, 1, 2, 5):
+        result = dec(left.precision, min(left.scale, max(digits, 0)))
+        check_compiled(lambda a, d=digits, t=result: Call("round", (a, Literal(d, I32)), t), columns[0])
 
 
 def test_casts_between_numbers() -> None:
@@ -416,26 +436,6 @@ def test_glob_tries_no_second_place() -> None:
 
 
 # -- compiled scalars against `evaluate`: what DuckDB is not asked, such as constants ---------------------------------------
-
-
-@pytest.mark.parametrize(("left", "right", "total", "product"), DECIMALS + OTHER_DECIMALS)
-def test_compiled_decimal_arithmetic(left: pa.DataType, right: pa.DataType, total: pa.DataType, product: pa.DataType) -> None:
-    columns = [(left, extremes(left)), (right, extremes(right))]
-    for function, result in (("+", total), ("-", total), ("*", product)):
-        check_compiled(call(function, result), *columns)
-        for constant in extremes(right):
-            check_compiled(lambda a, f=function, c=constant, t=result: Call(f, (a, Literal(c, right)), t), columns[0])
-    two, three = (Literal(Decimal(n).scaleb(-type.scale), type) for n, type in ((2, left), (3, right)))
-    check_compiled(lambda a: Call("*", (two, three), product), columns[0])
-    check_compiled(call("*", product), (left, extremes(left)[:6]), (right, extremes(right)[:6]))
-    check_compiled(call("%", left), columns[0], columns[0])
-    check_compiled(call("//", left), *[(left, extremes(left)[:5])] * 2)
-    whole = dec(left.precision, 0)
-    for function, result in (("neg", left), ("abs", left), ("sign", I8), ("floor", whole), ("ceil", whole)):
-        check_compiled(call(function, result), columns[0])
-    for digits in (-41, -2, -1, 0, 1, 2, 5):
-        result = dec(left.precision, min(left.scale, max(digits, 0)))
-        check_compiled(lambda a, d=digits, t=result: Call("round", (a, Literal(d, I32)), t), columns[0])
 
 
 def test_a_large_batch_of_products_mixes_small_and_wide_values() -> None:

@@ -1,4 +1,4 @@
-"""What operators ask of their inputs for an order, where the output knows more than the inputs do."""
+"""What operators ask of their inputs for an order, where the output knows more than the inputs do, or less."""
 
 from itertools import permutations
 from typing import Any
@@ -6,10 +6,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from optimizer.algebra import ColumnRef, JoinKind
+from optimizer.algebra import Call, Cast, ColumnRef, JoinKind, ProjectItem, ProjectRows, Scalar
+from optimizer.algebra.columns import DataType
 from optimizer.algebra.physical import HashJoin, MergeJoin, NestedLoopJoin, PartialSort, StreamingAggregate, WindowRows
 from optimizer.algebra.props import Dependency, LogicalProps
-from optimizer.algebra.traits import ANY, Alternative, TraitSet, ascending, completed, grouped, reduce_traits, satisfies
+from optimizer.algebra.traits import ANY, Alternative, SortKey, TraitSet, ascending, completed, grouped, reduce_traits, satisfies
 from optimizer.rules.catalog import ENFORCERS
 from optimizer.rules.enforce.moves import enforcers
 
@@ -161,3 +162,27 @@ def test_a_merge_join_by_constant_keys_keeps_any_order_of_the_left_rows() -> Non
     output = LogicalProps(BOTH, constants=1 << K | 1 << K1)
     (way,) = merge_join((K, K1)).derive(order(J, ID), 0, output, (LEFT, RIGHT))
     assert way == Alternative((order(K, J, ID), order(K1)), order(K, J, ID))
+
+
+def asked(value: Scalar, type: DataType, required: TraitSet) -> list[TraitSet]:
+    """What a projection to #0 and #1 := `value` asks of its input for `required`."""
+    project = ProjectRows((ProjectItem(0, ColumnRef(0, type)), ProjectItem(1, value)))
+    below = LogicalProps(0b1)
+    return [way.inputs[0] for way in project.pass_through(required, LogicalProps(0b11), [below])]
+
+
+REQUIRED = (grouped(0b11), TraitSet((SortKey(0), SortKey(1))))
+
+
+@pytest.mark.parametrize("required", REQUIRED, ids=["group", "order"])
+def test_what_a_column_determines_is_not_asked_for(required: TraitSet) -> None:
+    integer = ColumnRef(0, pa.int64())
+    for value in (Call("abs", (integer,), pa.int64()), Cast(integer, pa.string(), False)):
+        assert asked(value, pa.int64(), required) == [grouped(0b1) if required.grouping else TraitSet((SortKey(0),))]
+
+
+@pytest.mark.parametrize("required", REQUIRED, ids=["group", "order"])
+def test_the_text_of_a_float_is_not_determined(required: TraitSet) -> None:
+    """Rows with 0.0 and -0.0 are equal and stand in any order; their texts differ, so they would come in several runs."""
+    text = Cast(ColumnRef(0, pa.float64()), pa.string(), False)
+    assert asked(text, pa.float64(), required) == []

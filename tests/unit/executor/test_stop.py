@@ -1,9 +1,6 @@
 """A query that is over its time in the middle of a batch: what its threads do ends, and the session goes on."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +10,7 @@ from executor.arrow import watch
 from executor.arrow.watch import at_work
 from executor.execution import limits
 from optimizer.errors import ExecutionError
-from tests.processes import PATIENCE, wait_until
+from tests.processes import run_python, wait_until
 
 ROWS = 400_000  # some batches, of which one has 5e10 pairs
 
@@ -70,7 +67,6 @@ except Exception as error:
 
 
 def test_python_ends_after_a_query_that_was_stopped() -> None:
-    root = Path(__file__).parents[3]
-    done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=root, capture_output=True, text=True, timeout=PATIENCE)
+    done = run_python("-c", PROGRAM)
     assert done.returncode == 0, done.stderr
     assert "stopped after 1 s (timeout)" in done.stdout and done.stdout.endswith("at work: False\n")

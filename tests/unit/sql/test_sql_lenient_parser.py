@@ -1,12 +1,17 @@
-"""Texts in which something is missing, which the parser lets pass, are refused as by DuckDB; commas it allows are allowed."""
+"""Texts in which something is missing, which the parser lets pass, are refused as by DuckDB; commas it allows are allowed.
+With a compiled sqlglot, from whose classes none can be derived, the parser is read from its source."""
 
+import sys
 from pathlib import Path
 
 import duckdb
 import pytest
+import sqlglot.parser
+from sqlglot.dialects.duckdb import DuckDB
 
 from optimizer.errors import SqlError
 from optimizer.sql.bind import bind
+from optimizer.sql.derivable import is_compiled, parser_class
 from tests.cases import Case, params, read
 from tests.unit.sql.world import World, assert_means_the_same
 
@@ -42,3 +47,15 @@ def test_group_by_distinct(world: World) -> None:
     plain = "select a, count(*) from t group by"
     assert_means_the_same(world, f"{plain} distinct a", f"{plain} a")
     assert_means_the_same(world, f"{plain} all rollup (a), rollup (a)", f"{plain} rollup (a), rollup (a)")
+
+
+def test_the_source_is_read_and_nobody_else_sees_it(monkeypatch):
+    own, module = DuckDB().parser_class, sqlglot.parser
+    monkeypatch.setattr(own, "__mypyc_attrs__", (), raising=False)
+    assert is_compiled()
+    found = type("Derived", (parser_class(),), {})
+    assert not issubclass(found, module.Parser)
+    (tree,) = found(dialect=DuckDB()).parse(DuckDB().tokenize("select a + 1 from t"), "")
+    assert tree.sql() == "SELECT a + 1 FROM t"
+    assert DuckDB().parser_class is own
+    assert sys.modules["sqlglot.parser"] is sqlglot.parser is module

@@ -1,9 +1,6 @@
 """Injected, perturbed and chosen estimators: what they answer, what they refuse, where they fall back."""
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from math import isclose
 from pathlib import Path
@@ -24,6 +21,7 @@ from optimizer.stats import join_estimator as join_estimator_module
 from optimizer.stats import region as region_module
 from optimizer.stats.injected import Injected, injected_cardinalities
 from planscope import Estimator, OptimizedQuery, Optimizer, Session, Settings
+from tests.processes import run_python
 
 CHAIN = (
     "select count(*) from customer c join orders o on c.c_custkey = o.o_custkey join lineitem l on l.l_orderkey = o.o_orderkey "
@@ -218,9 +216,7 @@ def test_one_set_has_one_error_in_every_query_and_process(tpch: Catalog) -> None
         f"query = Session('tpch:0.01', {{'estimator': 'perturbed', **{settings}}}).optimize({pair!r})\n"
         "print([node.rows for node in query.plan.walk() if node.op.name == 'hash_join'])"
     )
-    environment = {**os.environ, "PYTHONHASHSEED": "1"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    assert done.stdout == f"[{of_pair['x y']}]\n"
+    assert run_python("-c", code, env={"PYTHONHASHSEED": "1"}).stdout == f"[{of_pair['x y']}]\n"
 
 
 def test_without_rows_default_estimates_are_perturbed(tpch: Catalog) -> None:

@@ -102,7 +102,7 @@ QUERIES = {  # by whether they are correlated: what is drawn of queries, data an
     ),
 }  # fmt: skip
 FEW_OR_MANY = quick_and_slow(
-    [(False, 5, 90, 400), (True, 6, 30, 100)],
+    [(False, 5, 50, 200), (True, 6, 30, 100)],
     (case for part in range(8) for case in ((False, 100 + part, 500, 2000), (True, 200 + part, 200, 600))),
 )
 
