@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from executor.arrow.batches import Batches, batch_schema, column_name, renamed, select, table_batches
 from executor.arrow.context import Context
-from executor.arrow.merge_join import Side, compare_keys
+from executor.arrow.merge_join import Side, cut_of
 from executor.arrow.ordering import sorted_rows
 from optimizer.algebra.columns import column_ids, column_set
 from optimizer.algebra.physical import MergeUnion
@@ -30,20 +30,13 @@ def produce(node: PlanNode, context: Context) -> Batches:
             for side in sides:
                 side.fill()
             context.held(node, sum(side.nbytes for side in sides))
-            going_on = [side for side in sides if not side.exhausted]
-            if going_on:
-                cut = going_on[0].last_key()
-                for side in going_on[1:]:
-                    key = side.last_key()
-                    cut = key if compare_keys(key, cut, order) < 0 else cut
-                parts = [side.take(side.count_below(cut, or_with=True))[0] for side in sides]
-            else:
-                parts = [side.take(side.rows)[0] for side in sides]
+            cut = cut_of(sides)
+            parts = [side.take(side.rows if cut is None else side.count_below(cut, or_with=True))[0] for side in sides]
             window = pa.Table.from_batches([part for part in parts if part.num_rows], merged)
             # stable, so rows that tie stay as their input has them
             for made in table_batches(sorted_rows(window.combine_chunks(), order), context.tuning.batch):
                 yield select(made, result)
-            if not going_on:
+            if cut is None:
                 return
     finally:
         for side in sides:
