@@ -53,7 +53,7 @@ class PartialGroups(PhysicalOperator):
         made = hash_aggregate.gathered(own, context, grouping.aggregation(own, context))
         self.made[:] = made.tables
         if context.counters is not None:
-            context.counters.add(node.id, 0.0, made.states.num_rows, 1)
+            context.counters.add(node.id, 0.0, made.states.num_rows)
         yield from ()
 
 
