@@ -6,11 +6,11 @@ still to come is before it, so the window can be sorted by itself and passed on.
 
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, batch_schema, column_name, renamed, select, table_batches
+from executor.arrow.batches import Batches, batch_schema, renamed, select, table_batches
 from executor.arrow.context import Context
 from executor.arrow.merge_join import Side, cut_of
 from executor.arrow.ordering import sorted_rows
-from optimizer.algebra.columns import column_ids, column_set
+from optimizer.algebra.columns import column_set
 from optimizer.algebra.physical import MergeUnion
 from optimizer.algebra.plan import PlanNode
 
@@ -23,8 +23,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
     sides = []
     for child, source in zip(node.inputs, op.sources, strict=True):
         below = dict(zip(op.columns, source, strict=True))
-        names = [column_name(below[id]) for id in column_ids(wanted)]
-        sides.append(Side(renamed(context.open(child), names, merged), merged, order, context.tuning.window))
+        sides.append(Side(renamed(context.open(child), below, wanted, merged), merged, order, context.tuning.window))
     try:
         while True:
             for side in sides:

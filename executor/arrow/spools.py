@@ -3,10 +3,9 @@
 from dataclasses import replace
 from functools import partial
 
-from executor.arrow.batches import Batches, column_name, renamed
+from executor.arrow.batches import Batches, renamed
 from executor.arrow.context import Context, Rows
 from executor.arrow.kept_rows import Kept
-from optimizer.algebra.columns import column_ids
 from optimizer.algebra.physical import FillSpool, ReadSpool, WithSpools
 from optimizer.algebra.plan import PlanNode
 
@@ -32,6 +31,4 @@ def produce_fill(node: PlanNode, context: Context) -> Batches:
 
 def produce_read(node: PlanNode, context: Context) -> Batches:
     assert isinstance(node.op, ReadSpool)
-    schema, source = context.schema(node), dict(node.op.columns)
-    names = [column_name(source[id]) for id in column_ids(node.columns)]
-    yield from renamed(context.spools[node.op.spool](), names, schema)
+    yield from renamed(context.spools[node.op.spool](), dict(node.op.columns), node.columns, context.schema(node))
