@@ -24,12 +24,12 @@ from executor.arrow.comparisons import normalized
 from executor.arrow.context import Tuning
 from executor.arrow.expressions import compile_scalar
 from executor.arrow.grouping import grouped, named, unique_rows
-from executor.arrow.kept_aggregates import Kept, is_kept
+from executor.arrow.kept_aggregates import Kept, is_kept, where_chosen
 from executor.arrow.key_parts import by_key_parts
-from executor.arrow.segments import grouped_rows
+from executor.arrow.segments import grouped_rows, side_by_side
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.logical import AggregateItem
-from optimizer.algebra.scalars import BOOL, TRUE, AggregateCall, Case, Literal, Scalar
+from optimizer.algebra.scalars import BOOL, TRUE, AggregateCall, Scalar
 
 _NARROW_DIGITS = 28  # a sum of 10^10 values of so many digits has no more than 38
 _MERGE = {"count": "sum", "count_all": "sum", "sum": "sum", "min": "min", "max": "max"}
@@ -131,7 +131,7 @@ class Aggregation:
             if call.function == "sum":
                 return lambda table: _sum(table[total], call.type)
             number = self._state("count", argument, pa.int64(), distinct)
-            return lambda table: _mean(table[total], table[number])
+            return lambda table: decimals.mean(single_array(table[total]), single_array(table[number]))
         extreme = self._state(call.function, argument, type, False)
         if call.function == "max" and pa.types.is_floating(type):
             # Arrow's maximum passes over NaN, SQL's is NaN
@@ -152,9 +152,8 @@ class Aggregation:
         return list(self._rows).index(kept.sharing), kept
 
     def _argument(self, value: Scalar, condition: Scalar | None) -> str:
-        """The raw column of an argument: NULL, and not evaluated, where the aggregate's filter is not TRUE."""
-        if condition is not None:
-            value = Case(((condition, value),), Literal(None, value.type), value.type)
+        """The raw column of an argument."""
+        value = where_chosen(value, condition)
         name = self._arguments.get(value)
         if name is None:
             name = self._arguments[value] = f"a{len(self._arguments)}"
@@ -265,13 +264,10 @@ class Aggregation:
             return columns, np.array([0, kept.num_rows])
         both = pa.concat_tables([groups.select(self._keys), kept.select(self._keys)])
         rows, offsets = grouped_rows(both, self._keys)  # each group begins with its row of `groups`
-        size = np.diff(offsets) - 1
         place = np.argsort(rows[offsets[:-1]])
-        size = size[place]
-        ends = np.cumsum(size)
-        within = np.arange(kept.num_rows) - np.repeat(ends - size, size)
-        order = pa.array(rows[np.repeat(offsets[:-1][place] + 1, size) + within] - count)
-        return [column.take(order) for column in columns], np.concatenate([[0], ends])
+        at, ends = side_by_side(offsets[:-1][place] + 1, offsets[1:][place])
+        order = pa.array(rows[at] - count)
+        return [column.take(order) for column in columns], ends
 
     def _with_sets(self, partial: Partial) -> pa.Table:
         """The states, and aggregates over the distinct values, one row a group."""
@@ -330,12 +326,6 @@ def _count(column: pa.ChunkedArray) -> pa.Array:
 def _sum(column: pa.ChunkedArray, type: DataType) -> pa.Array:
     total = single_array(column)
     return decimals.rescaled(total, type) if pa.types.is_decimal(total.type) else total
-
-
-def _mean(total: pa.ChunkedArray, number: pa.ChunkedArray) -> pa.Array:
-    sums = single_array(total)
-    doubles = decimals.to_double(sums) if pa.types.is_decimal(sums.type) else sums
-    return pc.divide(doubles, single_array(number).cast(pa.float64()))
 
 
 def _is_nan(evaluate: Callable[[pa.RecordBatch], pa.Array]) -> Callable[[pa.RecordBatch], pa.Array]:

@@ -1,6 +1,6 @@
 """Arithmetic: integers checked for overflow, decimals exact, floats IEEE 754; semantics as in `algebra.evaluate`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -24,8 +24,9 @@ _PLAIN = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
 _REFERENCE = {"+": reference.add, "-": reference.subtract, "*": reference.multiply, "%": reference.remainder}
 
 
-def basic(function: str, a: Value, b: Value, rows: int, type: DataType) -> Value:
+def basic(function: str, args: Sequence[Value], rows: int, type: DataType) -> Value:
     """+, - and *."""
+    a, b = args
     if pa.types.is_floating(type):
         return _PLAIN[function](a, b)
     if not pa.types.is_decimal(type):
@@ -33,7 +34,7 @@ def basic(function: str, a: Value, b: Value, rows: int, type: DataType) -> Value
     if any(isinstance(v, pa.Scalar) and not v.is_valid for v in (a, b)):
         return pa.scalar(None, type)
     if isinstance(a, pa.Scalar) and isinstance(b, pa.Scalar):
-        return basic(function, as_array(a, 1), as_array(b, 1), 1, type)[0]
+        return basic(function, (as_array(a, 1), as_array(b, 1)), 1, type)[0]
     result = _DECIMAL[function](a, b, type)
     return _by_value(function, a, b, rows, type) if result is None else result
 

@@ -1,6 +1,6 @@
 """Record batches of the executor: column 12 is called "c12", columns stand in ascending order of their ids."""
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -34,8 +34,9 @@ def select(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([batch.column(field.name) for field in schema], schema=schema)
 
 
-def renamed(batches: Iterable[pa.RecordBatch], names: Sequence[str], schema: pa.Schema) -> Batches:
-    """The columns of these names under those of `schema`."""
+def renamed(batches: Iterable[pa.RecordBatch], source: Mapping[ColumnId, ColumnId], ids: ColumnSet, schema: pa.Schema) -> Batches:
+    """The columns `ids`, those of `schema`, which the batches have under the names of their sources."""
+    names = [column_name(source[id]) for id in column_ids(ids)]
     for batch in batches:
         yield pa.RecordBatch.from_arrays([batch.column(name) for name in names], schema=schema)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -17,10 +17,10 @@ from optimizer.algebra.plan import PlanNode
 
 if TYPE_CHECKING:
     from executor.arrow.runtime_filters import RuntimeFilters
-    from executor.arrow.spools import Readable
     from executor.arrow.watch import Watch
 
 Made = TypeVar("Made")
+Rows = Callable[[], Iterable[pa.RecordBatch]]  # from the first, each time
 WORKERS = min(8, os.cpu_count() or 1)  # threads of the process that work on batches
 
 
@@ -80,7 +80,7 @@ class Context:
     memory: dict[int, Any] | None = None
     filters: RuntimeFilters | None = None
     watch: Watch | None = None
-    spools: Mapping[int, Readable] = field(default_factory=dict)
+    spools: Mapping[int, Rows] = field(default_factory=dict)
     encoded: Mapping[int, ColumnSet] = field(default_factory=dict)
     counted: frozenset[int] = frozenset()
     shares: Mapping[int, tuple[int, int]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What EXPLAIN ANALYZE counts: rows, batches, time and memory of each operator."""
+"""What EXPLAIN ANALYZE counts: rows, time and memory of each operator."""
 
 import threading
 from collections.abc import Iterable
@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class NodeCounters:
-    """`rows` and `batches` out of the operator; `ms` it was busy, its inputs not counted, summed over threads (a scan's
+    """`rows` out of the operator; `ms` it was busy, its inputs not counted, summed over threads (a scan's
     decoding threads are not counted); `peak_bytes` of rows it held at one time, 0 for one that holds none. `removed`: rows that a
     scan dropped by runtime filters. `fewer`: the operator saw fewer rows for such a filter below it."""
 
     rows: int = 0
-    batches: int = 0
     ms: float = 0.0
     peak_bytes: int = 0
     removed: int = 0
@@ -31,16 +30,15 @@ class Counters:
     def __getitem__(self, id: int) -> NodeCounters:
         return self.nodes.get(id) or NodeCounters()
 
-    def add(self, id: int, seconds: float, rows: int = 0, batches: int = 0) -> None:
+    def add(self, id: int, seconds: float, rows: int = 0) -> None:
         with self._lock:
             node = self.nodes.setdefault(id, NodeCounters())
             node.rows += rows
-            node.batches += batches
             node.ms += seconds * 1000
 
     def merge(self, id: int, other: NodeCounters) -> None:
         """What the operator did elsewhere."""
-        self.add(id, other.ms / 1000, other.rows, other.batches)
+        self.add(id, other.ms / 1000, other.rows)
         self.held(id, other.peak_bytes)
         self.removed(id, other.removed, [id] if other.fewer else [])
 

@@ -2,7 +2,7 @@
 
 import calendar
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 import pyarrow as pa
@@ -30,8 +30,8 @@ OF_DAY: dict[str, Callable[[pa.Array], pa.Array]] = {
 }
 
 
-def by_day(name: str, moment: Value, rows: int, type: DataType) -> pa.Array:
-    return pc.cast(OF_DAY[name](days_of(as_array(moment, rows))), type)
+def by_day(name: str, args: Sequence[Value], rows: int, type: DataType) -> pa.Array:
+    return pc.cast(OF_DAY[name](days_of(as_array(args[0], rows))), type)
 
 
 def _day_before(number: pa.Array) -> pa.Array:

@@ -194,6 +194,11 @@ def remainder(a: pa.Array, b: pa.Array, type: DataType) -> pa.Array | None:
     return rescaled(result, type)
 
 
+def mean(sums: pa.Array, counts: pa.Array) -> pa.Array:
+    """Of decimals or doubles."""
+    return pc.divide(to_double(sums) if pa.types.is_decimal(sums.type) else sums, counts.cast(pa.float64()))
+
+
 def to_double(array: pa.Array) -> pa.Array:
     """The nearest double of each value; of unscaled values beyond 2^53 what DuckDB makes, which nearly always is that too."""
     values = unscaled(array) if pa.types.is_decimal128(array.type) else None

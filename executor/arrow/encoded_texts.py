@@ -71,13 +71,8 @@ def _path(node: PlanNode, column: ColumnId) -> Iterator[Step]:
 
 def _below(node: PlanNode, column: ColumnId) -> Step | None:
     op = node.op
-    if type(op) is FilterRows and not predicate_columns(op.predicate) >> column & 1:
-        return node.inputs[0], column
-    if type(op) is HashJoin and op.kind is not JoinKind.MARK:
-        read = predicate_columns(op.residual)
-        for pair in op.keys:
-            read |= pair[0].columns | pair[1].columns
-        if not read >> column & 1:
+    if type(op) is FilterRows or (type(op) is HashJoin and op.kind is not JoinKind.MARK):
+        if not predicate_columns(op.scalars()) >> column & 1:
             return next(((below, column) for below in node.inputs if below.columns >> column & 1), None)
     if type(op) is ProjectRows:
         source = next((item.value for item in op.items if item.id == column), None)

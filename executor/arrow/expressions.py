@@ -299,32 +299,9 @@ def _compile_call(call: Call) -> Evaluator:
 def _function(call: Call) -> Callable[[Sequence[Value], int], Value]:
     """What computes `call` from its arguments' values and the number of rows."""
     name, type = call.function, call.type
-    if name in COMPARISONS:
-        return lambda a, rows: comparisons.compare(name, a[0], a[1])
-    if name in ("+", "-", "*"):
-        return lambda a, rows: arithmetic.basic(name, a[0], a[1], rows, type)
-    if name in dates.PART_NAMES:
-        return lambda a, rows: dates.part(name, a[0])
-    if name in ("like", "ilike"):
-        return lambda a, rows: strings.like(a, rows, ignore_case=name == "ilike")
     if name == "round" and isinstance(call.args[-1], Literal) and call.args[-1].value is not None:
         digits = call.args[-1].value
         return lambda a, rows: arithmetic.round_to(a[0], digits, rows, type)
-    if name == "date_trunc":
-        assert isinstance(call.args[0], Literal), "date_trunc takes its unit as a literal"
-        unit = call.args[0].value
-        return lambda a, rows: dates.date_trunc(unit, a[1], rows, type)
-    if name in days.OF_DAY:
-        return lambda a, rows: days.by_day(name, a[0], rows, type)
-    if name in _COUNTS:
-        assert isinstance(call.args[0], Literal), f"{name} takes its unit as a literal"
-        count, unit = _COUNTS[name], call.args[0].value
-        return lambda a, rows: spans.between(count, unit, a[1], a[2], rows)
-    if name in ("greatest", "least"):
-        return lambda a, rows: _extreme(a, ">" if name == "greatest" else "<", rows)
-    if name in _OF_VALUES:
-        of_values = _OF_VALUES[name]
-        return lambda a, rows: of_values(*a)
     if name in _FUNCTIONS:
         function = _FUNCTIONS[name]
         return lambda a, rows: function(a, rows, type)
@@ -337,7 +314,7 @@ def _function(call: Call) -> Callable[[Sequence[Value], int], Value]:
     return lambda a, rows: by_reference(compute, a, rows, type)
 
 
-def _extreme(args: Sequence[Value], better: str, rows: int) -> pa.Array:
+def _extreme(better: str, args: Sequence[Value], rows: int, type: DataType) -> pa.Array:
     """The largest or smallest argument that is not NULL."""
     result = as_array(args[0], rows)
     for arg in args[1:]:
@@ -347,8 +324,13 @@ def _extreme(args: Sequence[Value], better: str, rows: int) -> pa.Array:
     return result
 
 
-_COUNTS = {"date_diff": spans.boundaries, "date_sub": spans.whole_units}
+def _of_values(function: Callable[..., Value], values: Sequence[Value], rows: int, type: DataType) -> Value:
+    return function(*values)
+
+
 _OF_VALUES: dict[str, Callable[..., Value]] = {  # of the arguments alone
+    **{name: partial(comparisons.compare, name) for name in COMPARISONS},
+    **{name: partial(dates.part, name) for name in dates.PART_NAMES},
     "is_distinct_from": comparisons.distinct_from,
     "is_not_distinct_from": lambda a, b: pc.invert(comparisons.distinct_from(a, b)),
     "not": pc.invert,
@@ -380,7 +362,12 @@ _OF_VALUES: dict[str, Callable[..., Value]] = {  # of the arguments alone
     "date_diff_days": dates.date_diff_days,
     "microseconds_between": dates.microseconds_between,
 }
-_FUNCTIONS: dict[str, Callable[[Sequence[Value], int, DataType], Value]] = {
+_FUNCTIONS: dict[str, Callable[[Sequence[Value], int, DataType], Value]] = {  # of their values, the rows, and the result's type
+    **{name: partial(_of_values, function) for name, function in _OF_VALUES.items()},
+    **{name: partial(arithmetic.basic, name) for name in ("+", "-", "*")},
+    **{name: partial(days.by_day, name) for name in days.OF_DAY},
+    "greatest": partial(_extreme, ">"),
+    "least": partial(_extreme, "<"),
     "//": lambda a, rows, type: arithmetic.integer_divide(a[0], a[1], rows, type),
     "%": lambda a, rows, type: arithmetic.remainder(a[0], a[1], rows, type),
     "neg": lambda a, rows, type: arithmetic.negate(a[0], rows, type),
@@ -391,6 +378,12 @@ _FUNCTIONS: dict[str, Callable[[Sequence[Value], int, DataType], Value]] = {
     "upper": lambda a, rows, type: strings.upper(a[0], rows),
     "lower": lambda a, rows, type: strings.lower(a[0], rows),
     "strlen": lambda a, rows, type: pc.cast(pc.binary_length(a[0]), type),
+    "like": lambda a, rows, type: strings.like(a, rows, ignore_case=False),
+    "ilike": lambda a, rows, type: strings.like(a, rows, ignore_case=True),
+    # units are literals
+    "date_trunc": lambda a, rows, type: dates.date_trunc(a[0].as_py(), a[1], rows, type),
+    "date_diff": lambda a, rows, type: spans.between(spans.boundaries, a[0].as_py(), a[1], a[2], rows),
+    "date_sub": lambda a, rows, type: spans.between(spans.whole_units, a[0].as_py(), a[1], a[2], rows),
     "date_add": lambda a, rows, type: dates.date_add(a[0], a[1], rows),
     "date_add_days": lambda a, rows, type: dates.date_add_days(a[0], a[1], rows),
     "to_interval": lambda a, rows, type: spans.to_interval(a[0], rows),

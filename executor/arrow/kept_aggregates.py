@@ -18,7 +18,7 @@ from executor.arrow.quantiles import CONTINUOUS, DISCRETE, EXACT, Quantile
 from executor.arrow.segments import Direction, all_valid, distinct_within, sorted_within, without
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import DataType
-from optimizer.algebra.scalars import AggregateCall, Literal, Ordered, Scalar, WindowCall
+from optimizer.algebra.scalars import AggregateCall, Case, Literal, Ordered, Scalar, WindowCall
 from optimizer.algebra.types import is_float, is_numeric
 
 Columns = list[pa.Array]
@@ -80,6 +80,11 @@ def parts_of(call: AggregateCall | WindowCall) -> Parts:
 def is_kept(function: str) -> bool:
     """Whether it is computed here; otherwise it has states that Arrow's own aggregates make."""
     return AGGREGATE_FUNCTIONS[function].reference is not None
+
+
+def where_chosen(value: Scalar, condition: Scalar | None) -> Scalar:
+    """NULL, and not evaluated, where an aggregate's filter is not TRUE."""
+    return value if condition is None else Case(((condition, value),), Literal(None, value.type), value.type)
 
 
 def keeps_rows(call: AggregateCall | WindowCall) -> bool:

@@ -1,4 +1,4 @@
-"""kept_rows: the rows of a plan that an Apply runs once and reads in every run of its right input.
+"""kept_rows: the rows of a plan that an Apply runs once and reads in every run of its right input; and those of spools.
 
 Rows are read as they are asked for, so that runs which stop early read no more than they need, and an error comes up no earlier
 than it is met. What is made of all the rows (an index, a sorted column) is kept with them.
@@ -35,14 +35,11 @@ class Kept:
         self._made: dict[Hashable, Any] = {}
 
     def batches(self, context: Context) -> Batches:
-        """All rows from the first. One reader at a time: the next may start when this one is through or dropped."""
-        place = 0
-        while True:
-            if place < len(self._batches):
-                yield self._batches[place]
-                place += 1
-            elif not self._read(context):
-                return
+        """All rows from the first. Readers may take turns."""
+        batches, place = self._batches, 0  # which a later list of fewer batches does not disturb
+        while place < len(batches) or self._read(context):
+            yield batches[place]
+            place += 1
 
     def whole(self, context: Context) -> pa.RecordBatch:
         """All rows in one batch."""
@@ -76,13 +73,12 @@ class Kept:
             return False
         if self._source is None:
             self._source = context.open(self.plan)
-        batch = next(self._source, None)
-        if batch is not None:
+        for batch in self._source:
             if batch.num_rows:
                 self._batches.append(batch)
                 self._bytes += batch.nbytes
                 context.held(self.plan, self._bytes, (self, None))
-            return True
+                return True
         self._complete = True
         if len(self._batches) > 1 and sum(b.num_rows for b in self._batches) <= context.tuning.batch:
             self._batches = [one_batch(collect(self._batches, self._batches[0].schema))]

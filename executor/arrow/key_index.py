@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from executor.arrow.key_places import numbered
 from executor.arrow.key_words import is_exact, key_words, mixed_words, rows_by
+from executor.arrow.segments import side_by_side
 from optimizer.errors import ExecutionError
 
 _NONE = np.int32(-1)
@@ -126,6 +127,11 @@ class KeyIndex:
 
     def _places(self, words: list[np.ndarray]) -> np.ndarray:
         return (mixed_words(words) >> self._shift).view(np.int64)
+
+    def pairs(self, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For groups that were found: the place of each in `group`, once for each of its rows, and these rows."""
+        first, counts = self.first[group], self.counts[group]
+        return np.repeat(np.arange(len(group)), counts), self.rows[side_by_side(first, first + counts)[0]]
 
     def find(self, keys: Sequence[pa.Array]) -> np.ndarray:
         """The group of each row's keys, -1 where there is none (NULL keys have none, but in null-safe keys)."""

@@ -46,17 +46,16 @@ def _parts(tables: list[pa.Table], keys: Sequence[str], bits: int, tuning: Tunin
     tables.reverse()
     while tables:
         for batch in tables.pop().to_batches(max_chunksize=tuning.batch):
-            number = _part_numbers([batch.column(key) for key in keys[:_MOST_KEYS]], bits)
-            ordered = batch.take(pa.array(np.argsort(number, kind="stable")))
-            start = 0
-            for part, count in zip(parts, np.bincount(number, minlength=len(parts)).tolist(), strict=True):
-                if count:
-                    part.append(ordered.slice(start, count))
-                    start += count
+            for part, rows in zip(parts, parted(batch, keys[:_MOST_KEYS], len(parts)), strict=True):
+                if rows.num_rows:
+                    part.append(rows)
     return (pa.Table.from_batches(part) for part in parts if part)
 
 
-def _part_numbers(keys: Sequence[pa.Array], bits: int) -> np.ndarray:
-    """The part of each row, a number of so many bits."""
-    words, _ = key_words(keys, null_safe=(1 << len(keys)) - 1)
-    return (mixed_words(words) >> np.uint64(64 - bits)).astype(np.uint8)
+def parted(batch: pa.RecordBatch, keys: Sequence[str], count: int) -> Iterator[pa.RecordBatch]:
+    """The rows in so many parts, by the hash of their keys (NULL equals NULL), in each as they come."""
+    words, _ = key_words([batch.column(key) for key in keys], null_safe=(1 << len(keys)) - 1)
+    number = (mixed_words(words) % np.uint64(count)).astype(np.min_scalar_type(count))  # small numbers are sorted sooner
+    ordered = batch.take(pa.array(np.argsort(number, kind="stable")))
+    rows = np.bincount(number, minlength=count)
+    return (ordered.slice(start, size) for start, size in zip((np.cumsum(rows) - rows).tolist(), rows.tolist(), strict=True))

@@ -5,7 +5,7 @@ The rows are put in the order of their keys' groups when the index is made, so w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -15,8 +15,9 @@ from executor.arrow.context import Context
 from executor.arrow.expressions import compile_predicate, compile_scalar
 from executor.arrow.kept_rows import made_of_input
 from executor.arrow.key_index import KeyIndex
-from optimizer.algebra.physical import LookupRows
+from optimizer.algebra.physical import LookupRows, RangeLookup
 from optimizer.algebra.plan import PlanNode
+from optimizer.algebra.scalars import Scalar
 
 
 class _Grouped(NamedTuple):
@@ -26,32 +27,36 @@ class _Grouped(NamedTuple):
     keys: KeyIndex
 
 
-class _Lookup(NamedTuple):
+class Lookup(NamedTuple):
     """What a run needs, compiled: the values looked up, and which of the rows found are kept (None: all)."""
 
-    wanted: Sequence[Callable[[pa.RecordBatch], pa.Array]]
+    values: Sequence[Callable[[pa.RecordBatch], pa.Array]]
     keep: Callable[[pa.RecordBatch], pa.Array] | None
     output: pa.Schema
 
+    def kept(self, found: pa.RecordBatch) -> Batches:
+        """A batch, or none."""
+        if self.keep is not None:
+            found = found.filter(self.keep(found))
+        if found.num_rows:
+            yield select(found, self.output)
+
+
+def compiled(node: PlanNode, context: Context, values: Iterable[Scalar]) -> Lookup:
+    """Once for all runs."""
+    assert isinstance(node.op, LookupRows | RangeLookup)
+    keep = compile_predicate(node.op.residual) if node.op.residual else None
+    return Lookup([compile_scalar(value) for value in values], keep, context.schema(node))
+
 
 def produce(node: PlanNode, context: Context) -> Batches:
-    lookup = context.once(node, lambda: _compiled(node, context))
-    rows, index = _grouped(node, context)
-    group = int(index.find([value(ONE_ROW) for value in lookup.wanted])[0])
-    if group < 0:
-        return
-    found = rows.slice(int(index.first[group]), int(index.counts[group]))
-    if lookup.keep is not None:
-        found = found.filter(lookup.keep(found))
-    if found.num_rows:
-        yield select(found, lookup.output)
-
-
-def _compiled(node: PlanNode, context: Context) -> _Lookup:
     op = node.op
     assert isinstance(op, LookupRows)
-    wanted = [compile_scalar(key.outer_side) for key in op.keys]
-    return _Lookup(wanted, compile_predicate(op.residual) if op.residual else None, context.schema(node))
+    lookup = context.once(node, lambda: compiled(node, context, (key.outer_side for key in op.keys)))
+    rows, index = _grouped(node, context)
+    group = int(index.find([value(ONE_ROW) for value in lookup.values])[0])
+    if group >= 0:
+        yield from lookup.kept(rows.slice(int(index.first[group]), int(index.counts[group])))
 
 
 def _grouped(node: PlanNode, context: Context) -> _Grouped:

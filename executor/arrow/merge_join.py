@@ -7,6 +7,7 @@ compared one by one only to find the cut; memory holds a window, or one key's ro
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import cmp_to_key
 from typing import Any
 
 import numpy as np
@@ -46,11 +47,10 @@ def produce(node: PlanNode, context: Context) -> Batches:
             context.held(node, left.nbytes + right.nbytes)
             if (left.ended and not right_matters) or (right.ended and not left_matters) or (left.ended and right.ended):
                 return
-            cuts = [side.last_key() for side in sides if not side.exhausted]
-            if not cuts:
+            cut = cut_of(sides)
+            if cut is None:
                 yield from _window(matcher, left.order, left.take(left.rows), right.take(right.rows))
                 return
-            cut = cuts[0] if len(cuts) == 1 or compare_keys(cuts[0], cuts[1], left.order) <= 0 else cuts[1]
             below = left.count_below(cut), right.count_below(cut)
             if below == (0, 0):
                 left.want_more()
@@ -135,13 +135,22 @@ class Side:
     def count_below(self, cut: tuple[Any, ...], or_with: bool = False) -> int:
         """How many of the rows come strictly before `cut`, or also with it."""
         search = bisect_right if or_with else bisect_left
-        return search(range(self.rows), 0, key=lambda row: compare_keys(self._key(row), cut, self.order))
+        return search(range(self.rows), 0, key=lambda row: _compare_keys(self._key(row), cut, self.order))
 
     def close(self) -> None:
         self._source.close()
 
 
-def compare_keys(a: Sequence[Any], b: Sequence[Any], order: Collation) -> int:
+def cut_of(sides: Sequence[Side]) -> tuple[Any, ...] | None:
+    """The smallest of the last keys of the inputs that have more to come; None where none has."""
+
+    def compare(a: tuple[Any, ...], b: tuple[Any, ...]) -> int:
+        return _compare_keys(a, b, sides[0].order)
+
+    return min((side.last_key() for side in sides if not side.exhausted), key=cmp_to_key(compare), default=None)
+
+
+def _compare_keys(a: Sequence[Any], b: Sequence[Any], order: Collation) -> int:
     """-1, 0 or 1 as key `a` comes before, with or after `b` in `order`."""
     for x, y, key in zip(a, b, order, strict=True):
         if x is None or y is None:

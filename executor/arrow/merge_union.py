@@ -6,11 +6,11 @@ still to come is before it, so the window can be sorted by itself and passed on.
 
 import pyarrow as pa
 
-from executor.arrow.batches import Batches, batch_schema, column_name, renamed, select, table_batches
+from executor.arrow.batches import Batches, batch_schema, renamed, select, table_batches
 from executor.arrow.context import Context
-from executor.arrow.merge_join import Side, compare_keys
+from executor.arrow.merge_join import Side, cut_of
 from executor.arrow.ordering import sorted_rows
-from optimizer.algebra.columns import column_ids, column_set
+from optimizer.algebra.columns import column_set
 from optimizer.algebra.physical import MergeUnion
 from optimizer.algebra.plan import PlanNode
 
@@ -23,27 +23,19 @@ def produce(node: PlanNode, context: Context) -> Batches:
     sides = []
     for child, source in zip(node.inputs, op.sources, strict=True):
         below = dict(zip(op.columns, source, strict=True))
-        names = [column_name(below[id]) for id in column_ids(wanted)]
-        sides.append(Side(renamed(context.open(child), names, merged), merged, order, context.tuning.window))
+        sides.append(Side(renamed(context.open(child), below, wanted, merged), merged, order, context.tuning.window))
     try:
         while True:
             for side in sides:
                 side.fill()
             context.held(node, sum(side.nbytes for side in sides))
-            going_on = [side for side in sides if not side.exhausted]
-            if going_on:
-                cut = going_on[0].last_key()
-                for side in going_on[1:]:
-                    key = side.last_key()
-                    cut = key if compare_keys(key, cut, order) < 0 else cut
-                parts = [side.take(side.count_below(cut, or_with=True))[0] for side in sides]
-            else:
-                parts = [side.take(side.rows)[0] for side in sides]
+            cut = cut_of(sides)
+            parts = [side.take(side.rows if cut is None else side.count_below(cut, or_with=True))[0] for side in sides]
             window = pa.Table.from_batches([part for part in parts if part.num_rows], merged)
             # stable, so rows that tie stay as their input has them
             for made in table_batches(sorted_rows(window.combine_chunks(), order), context.tuning.batch):
                 yield select(made, result)
-            if not going_on:
+            if cut is None:
                 return
     finally:
         for side in sides:

@@ -128,16 +128,14 @@ class EitherKey:
         for keys, index in self._indexes:
             group = index.find([key(outer) for key in keys])
             rows = np.flatnonzero(group >= 0)
-            group = group[rows]
-            counts = index.counts[group].astype(np.int64)
-            total += int(counts.sum())
-            found.append((index, rows, group, counts))
+            total += int(index.counts[group[rows]].sum())
+            found.append((index, rows, group[rows]))
         if total > self._most and outer.num_rows > 1:
             return None
         pairs = []
-        for index, rows, group, counts in found:
-            nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-            pairs.append(np.repeat(rows, counts) * self._rows + index.rows[np.repeat(index.first[group], counts) + nth])
+        for index, rows, group in found:
+            place, inner_rows = index.pairs(group)
+            pairs.append(rows[place] * self._rows + inner_rows)
         distinct = np.unique(np.concatenate(pairs))
         return _as_found(distinct // self._rows, distinct % self._rows, outer.num_rows)
 

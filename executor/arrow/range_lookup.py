@@ -4,17 +4,17 @@ The rows are read once for all runs; each run finds the ends of its slice by bin
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from executor.arrow.batches import ONE_ROW, Batches, column_name, select
+from executor.arrow.batches import ONE_ROW, Batches, column_name
 from executor.arrow.context import Context
-from executor.arrow.expressions import compile_predicate, compile_scalar
 from executor.arrow.kept_rows import made_of_input
 from executor.arrow.key_words import is_ordered, key_words
+from executor.arrow.lookup_rows import compiled
 from optimizer.algebra.evaluate_order import compare_values
 from optimizer.algebra.functions import MIRRORED
 from optimizer.algebra.physical import RangeLookup
@@ -42,19 +42,13 @@ class _Sorted(NamedTuple):
         return search(range(len(self.values)), 0, key=lambda row: sign * compare_values(self.values[row].as_py(), value))
 
 
-class _Range(NamedTuple):
-    """What a run needs, compiled: each bound's function and value, and which of the rows found are kept (None: all)."""
-
-    bounds: Sequence[tuple[str, Callable[[pa.RecordBatch], pa.Array]]]
-    keep: Callable[[pa.RecordBatch], pa.Array] | None
-    output: pa.Schema
-
-
 def produce(node: PlanNode, context: Context) -> Batches:
-    compiled = context.once(node, lambda: _compiled(node, context))
+    op = node.op
+    assert isinstance(op, RangeLookup)
+    lookup = context.once(node, lambda: compiled(node, context, (bound.value for bound in op.bounds)))
     table = _sorted(node, context)
     first, end = 0, table.rows.num_rows
-    for function, value in compiled.bounds:
+    for function, value in zip((bound.function for bound in op.bounds), lookup.values, strict=True):
         bound = value(ONE_ROW)
         if bound.null_count:
             return
@@ -63,21 +57,8 @@ def produce(node: PlanNode, context: Context) -> Batches:
             first = max(first, table.place(bound, after=function in (">", "<")))
         else:
             end = min(end, table.place(bound, after=function in ("<=", ">=")))
-    if first >= end:
-        return
     for start in range(first, end, context.tuning.batch):
-        found = table.rows.slice(start, min(end - start, context.tuning.batch))
-        if compiled.keep is not None:
-            found = found.filter(compiled.keep(found))
-        if found.num_rows:
-            yield select(found, compiled.output)
-
-
-def _compiled(node: PlanNode, context: Context) -> _Range:
-    op = node.op
-    assert isinstance(op, RangeLookup)
-    bounds = [(bound.function, compile_scalar(bound.value)) for bound in op.bounds]
-    return _Range(bounds, compile_predicate(op.residual) if op.residual else None, context.schema(node))
+        yield from lookup.kept(table.rows.slice(start, min(end - start, context.tuning.batch)))
 
 
 def _sorted(node: PlanNode, context: Context) -> _Sorted:

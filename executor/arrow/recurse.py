@@ -25,23 +25,13 @@ from optimizer.errors import ExecutionError
 _RECENT, _PART = 1024, 16  # rows that need no index, at least, and as a part of all
 
 
-class _Last:
-    """The rows of the last round, as the step reads them."""
-
-    def __init__(self) -> None:
-        self.rows: list[pa.RecordBatch] = []
-
-    def batches(self) -> Batches:
-        yield from self.rows
-
-
 def produce(node: PlanNode, context: Context) -> Batches:
     op, (start, step) = node.op, node.inputs
     assert isinstance(op, Recurse)
     schema = pa.schema([pa.field(column_name(id), context.columns[id].type) for id in op.sources[0]])
-    last, seen = _Last(), None if op.all else _Seen(schema)
+    last, seen = list[pa.RecordBatch](), None if op.all else _Seen(schema)
     again = Rerun(step, 0, op.spool)
-    inside = replace(again.context(context), spools={**context.spools, op.spool: last})
+    inside = replace(again.context(context), spools={**context.spools, op.spool: lambda: last})
     place = {out: i for i, out in enumerate(op.columns)}
     shown = context.schema(node)
     made, number = context.open(start), 0
@@ -51,7 +41,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
             rows = []
             for batch in made:
                 rows.append(pa.RecordBatch.from_arrays([batch.column(column_name(id)) for id in source], schema=schema))
-                context.held(node, nbytes(rows) + nbytes(last.rows) + (0 if seen is None else seen.bytes))
+                context.held(node, nbytes(rows) + nbytes(last) + (0 if seen is None else seen.bytes))
             if seen is not None:
                 rows = seen.new(one_batch(collect(rows, schema)))
             rows = [batch for batch in rows if batch.num_rows]
@@ -63,7 +53,7 @@ def produce(node: PlanNode, context: Context) -> Batches:
             if number > context.tuning.rounds:
                 message = f'the recursive CTE "{op.title}" has not ended after {context.tuning.rounds:,} rounds'
                 raise ExecutionError(f"{message}\nadd a condition to its second part that becomes false, or write UNION")
-            last.rows = rows
+            last = rows
             made, source = inside.open(again.root), op.sources[1]
     finally:
         again.forget(context)

@@ -278,7 +278,7 @@ class _Run:
                     if batch is None:
                         break
                     if counters is not None and counted:
-                        counters.add(node.id, 0.0, batch.num_rows, int(batch.num_rows > 0))
+                        counters.add(node.id, 0.0, batch.num_rows)
                     yield batch
             finally:
                 if watch is not None:
@@ -304,7 +304,7 @@ class _Run:
                     return
                 started = perf_counter()
                 for made in work(batch):
-                    counters.add(node.id, perf_counter() - started, made.num_rows, int(made.num_rows > 0))
+                    counters.add(node.id, perf_counter() - started, made.num_rows)
                     yield made
                     started = perf_counter()
                 counters.add(node.id, perf_counter() - started)

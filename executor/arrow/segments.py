@@ -38,6 +38,13 @@ def segment_of(offsets: np.ndarray) -> np.ndarray:
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
+def side_by_side(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of the ranges [low, high), one range after the other, and the offsets of each range's rows."""
+    size = high - low
+    offsets = np.concatenate([[0], np.cumsum(size)])
+    return np.arange(offsets[-1]) + np.repeat(low - offsets[:-1], size), offsets
+
+
 def offsets_of(segment: np.ndarray, count: int) -> np.ndarray:
     """The offsets of rows whose segments, of `count`, ascend."""
     return np.concatenate([[0], np.cumsum(np.bincount(segment, minlength=count))]).astype(np.int64)

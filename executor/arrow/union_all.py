@@ -1,8 +1,7 @@
 """union_all: the rows of all inputs, one input after the other."""
 
-from executor.arrow.batches import Batches, column_name, renamed
+from executor.arrow.batches import Batches, renamed
 from executor.arrow.context import Context
-from optimizer.algebra.columns import column_ids
 from optimizer.algebra.physical import UnionAll
 from optimizer.algebra.plan import PlanNode
 
@@ -12,5 +11,4 @@ def produce(node: PlanNode, context: Context) -> Batches:
     schema = context.schema(node)
     for child, source in zip(node.inputs, node.op.sources, strict=True):
         below = dict(zip(node.op.columns, source, strict=True))
-        names = [column_name(below[id]) for id in column_ids(node.columns)]
-        yield from renamed(context.open(child), names, schema)
+        yield from renamed(context.open(child), below, node.columns, schema)

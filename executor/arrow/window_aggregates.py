@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executor.arrow import decimals
 from executor.arrow.batches import single_array
 from executor.arrow.comparisons import normalized
 from executor.arrow.intervals import comparable
 from executor.arrow.kept_aggregates import Kept
 from executor.arrow.ordering import sorted_places
+from executor.arrow.segments import side_by_side
 from executor.arrow.window_frames import Piece
 from executor.arrow.window_layout import Layout
 from executor.arrow.window_scans import folded, folded_new, from_ordered_bits, ordered_bits, running, tiles
@@ -50,11 +50,6 @@ def total(pieces: Sequence[Piece], values: pa.Array, layout: Layout, type: DataT
     numbers = values.cast(pa.float64()).fill_null(0.0).to_numpy()
     with np.errstate(invalid="ignore", over="ignore"):
         return pa.array(_fold(np.add, numbers, pieces, layout, 0.0), mask=~valid)
-
-
-def mean(sums: pa.Array, counts: np.ndarray) -> pa.Array:
-    doubles = decimals.to_double(sums) if pa.types.is_decimal(sums.type) else sums
-    return pc.divide(doubles, pa.array(counts.astype(np.float64)))
 
 
 def extreme(pieces: Sequence[Piece], values: pa.Array, layout: Layout, largest: bool) -> pa.Array:
@@ -113,7 +108,7 @@ def kept(
         go_on()
         end = max(int(np.searchsorted(before, before[first] + _AT_ONCE, "right")) - 1, first + 1)
         low, high = lows[:, first:end].T.ravel(), highs[:, first:end].T.ravel()
-        rows, offsets = _side_by_side(low, high) if starts is None else tiles(low, high, starts)
+        rows, offsets = side_by_side(low, high) if starts is None else tiles(low, high, starts)
         chosen_rows = pa.array(rows)
         parts.append(kept.results([column.take(chosen_rows) for column in columns], offsets[:: len(pieces)]))
         first = end
@@ -131,13 +126,6 @@ def _tree(kept: Kept, columns: list[pa.Array], longest: int, go_on: Callable[[],
         sizes.append(len(columns[0]))
         longest >>= 1
     return [single_array(pa.chunked_array(each)) for each in zip(*levels, strict=True)], np.cumsum(sizes)
-
-
-def _side_by_side(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of the ranges, one range after the other, and the offsets of each range's rows."""
-    size = high - low
-    offsets = np.concatenate([[0], np.cumsum(size)])
-    return np.arange(offsets[-1]) + np.repeat(low - offsets[:-1], size), offsets
 
 
 def _fold(fold: np.ufunc, values: np.ndarray, pieces: Sequence[Piece], layout: Layout, empty: float | int) -> np.ndarray:

@@ -12,11 +12,11 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from executor.arrow import window_aggregates, window_values
+from executor.arrow import decimals, window_aggregates, window_values
 from executor.arrow.batches import Batches, column_name, table_batches
 from executor.arrow.context import Context
 from executor.arrow.expressions import compile_scalar
-from executor.arrow.kept_aggregates import Kept, is_kept
+from executor.arrow.kept_aggregates import Kept, is_kept, where_chosen
 from executor.arrow.pipeline import ordered_map
 from executor.arrow.whole_groups import whole_groups
 from executor.arrow.window_frames import Piece, frame_pieces
@@ -26,7 +26,7 @@ from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS
 from optimizer.algebra.columns import DataType
 from optimizer.algebra.physical import WindowRows
 from optimizer.algebra.plan import PlanNode
-from optimizer.algebra.scalars import TRUE, Case, Frame, Literal, Scalar, WindowCall
+from optimizer.algebra.scalars import TRUE, Frame, WindowCall
 from optimizer.algebra.traits import Collation
 
 _PLACES, _SUMS = 40, 150  # bytes a row: what a call makes, numbers of rows mostly; sums are wider
@@ -111,7 +111,7 @@ def _kept(call: WindowCall) -> Computed:
     """An aggregate that looks at rows side by side: each frame is a segment."""
     kept = Kept(call)
     condition = call.filter if kept.needs_filter else None
-    arguments = [compile_scalar(_where(call, scalar)) for scalar in kept.scalars]
+    arguments = [compile_scalar(where_chosen(scalar, call.filter)) for scalar in kept.scalars]
     filter, frame = None if condition is None else compile_scalar(condition), call.frame
 
     def run(batch: pa.RecordBatch, layout: Layout, frames: Frames) -> pa.Array:
@@ -122,15 +122,10 @@ def _kept(call: WindowCall) -> Computed:
     return run
 
 
-def _where(call: WindowCall, value: Scalar) -> Scalar:
-    """NULL, and not evaluated, where the filter of the call is not TRUE."""
-    return value if call.filter is None else Case(((call.filter, value),), Literal(None, value.type), value.type)
-
-
 def _aggregate(call: WindowCall) -> Computed:
     if is_kept(call.function):
         return _kept(call)
-    value = _where(call, call.args[0] if call.args else TRUE)
+    value = where_chosen(call.args[0] if call.args else TRUE, call.filter)
     argument, frame, type = compile_scalar(value), call.frame, call.type
     counts_rows = not call.args and call.filter is None
 
@@ -150,7 +145,7 @@ def _aggregate(call: WindowCall) -> Computed:
                     assert sums is not None, "a type was given"
                 else:
                     counts, sums = window_aggregates.count(pieces, values), window_aggregates.total(pieces, values, layout, wide)
-                return sums if call.function == "sum" else window_aggregates.mean(sums, counts)
+                return sums if call.function == "sum" else decimals.mean(sums, pa.array(counts))
         return window_aggregates.extreme(pieces, values, layout, largest=call.function == "max")
 
     return run

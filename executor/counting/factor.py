@@ -92,16 +92,13 @@ class Factor:
         index = KeyIndex([pa.array(other.keys[other.variables.index(variable)]) for variable in shared])
         group = index.find([pa.array(self.keys[self.variables.index(variable)]) for variable in shared])
         here = np.flatnonzero(group >= 0)
-        matches = index.counts[group[here]]
-        ends = np.cumsum(matches)
+        ends = np.cumsum(index.counts[group[here]])
         parts, done = [], 0
         while done < len(here):
             base = int(ends[done - 1]) if done else 0
             upto = max(done + 1, int(np.searchsorted(ends, base + _PAIRS, side="right")))
-            mine, number = here[done:upto], matches[done:upto]
-            at = np.repeat(index.first[group[mine]], number)
-            at += np.arange(len(at)) - np.repeat(np.cumsum(number) - number, number)
-            left, right = np.repeat(mine, number), index.rows[at]
+            place, right = index.pairs(group[here[done:upto]])
+            left = here[done:upto][place]
             keys = [key[left] for key in self.keys] + [other.keys[other.variables.index(v)][right] for v in extra]
             parts.append(Factor(variables, keys, _product(self.counts[left], other.counts[right])).summed(keep))
             done = upto

@@ -6,12 +6,11 @@ Spark moves them as it moves any rows; what is in them it does not look at, so a
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from executor.arrow.batches import column_name, one_batch
 from executor.arrow.failures import OperatorError
-from executor.arrow.key_words import key_words, mixed_words
+from executor.arrow.key_parts import parted
 from executor.spark.places import Kind, Place
 
 _MOST_BYTES = 64 << 20  # of rows in one part
@@ -40,14 +39,8 @@ def sent(table: pa.Table, place: Place, sender: int, tasks: int) -> Iterator[tup
     if place.kind is not Kind.HASH:
         yield from ((task, table) for task in targets(place, sender, tasks))
         return
-    batch = one_batch(table)
-    words, _ = key_words([batch.column(column_name(key)) for key in place.columns], null_safe=(1 << len(place.columns)) - 1)
-    task = (mixed_words(words) % np.uint64(tasks)).astype(np.int64)
-    ordered = pa.Table.from_batches([batch.take(pa.array(np.argsort(task, kind="stable")))])
-    start = 0
-    for number, count in enumerate(np.bincount(task, minlength=tasks).tolist()):
-        yield number, ordered.slice(start, count)
-        start += count
+    for number, rows in enumerate(parted(one_batch(table), list(map(column_name, place.columns)), tasks)):
+        yield number, pa.Table.from_batches([rows])
 
 
 def contents(table: pa.Table, whole: bool = False) -> Iterator[bytes]:

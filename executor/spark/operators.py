@@ -8,10 +8,10 @@ from typing import ClassVar
 import pyarrow as pa
 
 from executor.arrow import hash_aggregate, hash_grouping_sets
-from executor.arrow.batches import Batches, column_name, renamed
+from executor.arrow.batches import Batches, renamed
 from executor.arrow.context import Context
 from executor.spark.places import Place
-from optimizer.algebra.columns import ColumnId, column_ids
+from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.logical import Label
 from optimizer.algebra.physical import HashAggregate, HashGroupingSets, PhysicalOperator, TableScan
 from optimizer.algebra.plan import PlanNode
@@ -53,7 +53,7 @@ class PartialGroups(PhysicalOperator):
         made = hash_aggregate.gathered(own, context, grouping.aggregation(own, context))
         self.made[:] = made.tables
         if context.counters is not None:
-            context.counters.add(node.id, 0.0, made.states.num_rows, 1)
+            context.counters.add(node.id, 0.0, made.states.num_rows)
         yield from ()
 
 
@@ -92,10 +92,9 @@ class Received(PhysicalOperator):
         return senders()
 
     def produce(self, node: PlanNode, context: Context) -> Batches:
-        schema, source = context.schema(node), dict(self.columns)
-        names = [column_name(source[id]) for id in column_ids(node.columns)]
         tables = (table for tables in self.states() for table in tables)
-        yield from renamed((batch for table in tables for batch in table.to_batches() if batch.num_rows), names, schema)
+        batches = (batch for table in tables for batch in table.to_batches() if batch.num_rows)
+        yield from renamed(batches, dict(self.columns), node.columns, context.schema(node))
 
 
 def _grouping(of: HashAggregate | HashGroupingSets) -> ModuleType:

@@ -14,8 +14,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-import pyarrow as pa
-
+from executor.arrow.key_words import is_exact, rises
 from optimizer.algebra.columns import ColumnId, DataType
 from optimizer.algebra.logical import Label
 
@@ -54,6 +53,4 @@ def by_hash(columns: tuple[ColumnId, ...]) -> Place:
 
 def can_hash(type: DataType) -> bool:
     """Whether equal values of the type have one hash (`executor.arrow.key_words`)."""
-    t = pa.types
-    whole: bool = t.is_integer(type) or t.is_boolean(type) or t.is_date32(type) or t.is_timestamp(type)
-    return whole or t.is_decimal128(type) or t.is_floating(type) or t.is_string(type) or t.is_binary(type)
+    return rises(type) or not is_exact(type)

@@ -1,8 +1,11 @@
 """Which code made a result: planscope's version and a digest of the source that a result depends on."""
 
 import hashlib
+import importlib.metadata
 import importlib.util
 import subprocess
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +13,15 @@ _SWEEP = "experiments/pipeline/sweep/"
 _FILES = ("memo_viz/q_error.py", _SWEEP + "measure.py", _SWEEP + "plan_shape.py")
 _FOLDERS = ("optimizer", "executor", "experiments")
 _BESIDE = tuple(f"experiments/{name}" for name in ("cli.py", "commands/", "data_view/", "demo.py", "documentation/", "pipeline/"))
+
+
+def versions_of(packages: Iterable[str]) -> dict[str, str]:
+    """Of those that are installed."""
+    found = {}
+    for name in packages:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
 
 
 @cache

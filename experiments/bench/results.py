@@ -1,7 +1,6 @@
 """The folder of a run: its rows (`store`), and in environment.json what they depend on."""
 
 import hashlib
-import importlib.metadata
 import json
 import os
 import platform
@@ -16,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executor.atomic import make_folder, write_file
-from experiments.bench.code_version import code_digest, commit
+from experiments.bench.code_version import code_digest, commit, versions_of
 from experiments.bench.experiment import Experiment, Item
 from experiments.bench.store import Store
 from experiments.lock import now
@@ -125,12 +124,9 @@ def code_of(experiment: Experiment) -> str:
 
 def environment() -> dict[str, Any]:
     """What results depend on besides code and command."""
-    versions = {}
-    for name in _PACKAGES:
-        with suppress(importlib.metadata.PackageNotFoundError):
-            versions[name] = importlib.metadata.version(name)
     return {
-        "commit": commit(), "versions": versions, "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "commit": commit(), "versions": versions_of(_PACKAGES),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{platform.system()} {platform.release()}", "machine": platform.machine(), "processor": _processor(),
         "processors": os.cpu_count(),
         "load_at_start": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,

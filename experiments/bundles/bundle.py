@@ -12,13 +12,13 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from executor.atomic import atomic_output
 from executor.session import Session
+from experiments.bench.code_version import versions_of
 from experiments.bundles.catalog_json import catalog_json, read_catalog
 from memo_viz.explain import plan_json
 from optimizer.algebra.logical import Scan
@@ -189,12 +189,7 @@ def _timeless(trace: Trace, settings: Mapping[str, Any]) -> list[str]:
 
 def _about() -> dict[str, Any]:
     """Versions, and the kind of machine; nothing that names one."""
-    versions = {"python": platform.python_version()}
-    for library in LIBRARIES:
-        try:
-            versions[library] = metadata.version(library)
-        except metadata.PackageNotFoundError:
-            versions[library] = "missing"
+    versions = {"python": platform.python_version(), **dict.fromkeys(LIBRARIES, "missing"), **versions_of(LIBRARIES)}
     environment = {"system": platform.system(), "machine": platform.machine(), "implementation": sys.implementation.name}
     return {"versions": versions, "environment": environment}
 

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-import pyarrow as pa
-
+from experiments.bench.code_version import versions_of
 from experiments.calibration.cases import cases
 from experiments.calibration.data import make_catalog
 from experiments.calibration.fit import Fit, fit
@@ -20,6 +18,7 @@ from optimizer.cost.coefficients_file import coefficients_text
 
 ROWS, QUICK_ROWS = 400_000, 20_000  # of the largest table
 FEWEST = 30
+_PACKAGES = ("pyarrow", "numpy", "planscope")
 
 
 class Calibration(NamedTuple):
@@ -41,12 +40,6 @@ def calibrate(rows: int, quick: bool, progress: Callable[[str], None] | None = N
 
 def machine_facts(rows: int) -> dict[str, Any]:
     """Where and when it was measured, and with what."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        planscope = version("planscope")
-    except PackageNotFoundError:
-        planscope = "unknown"
     return {
         "measured": now(),
         "rows": rows,
@@ -54,9 +47,8 @@ def machine_facts(rows: int) -> dict[str, Any]:
         "processor": platform.machine(),
         "system": platform.system(),
         "python": platform.python_version(),
-        "pyarrow": pa.__version__,
-        "numpy": np.__version__,
-        "planscope": planscope,
+        **dict.fromkeys(_PACKAGES, "unknown"),
+        **versions_of(_PACKAGES),
     }
 
 

@@ -6,12 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from experiments.documentation.markdown import docstring, plain, table
-from experiments.rule_list import describe_rules
-from optimizer.decorrelate.quick import QUICK
-from optimizer.prepass.instructions import rules_of
-from optimizer.prepass.program import PROGRAM
-from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS
-from optimizer.rules.enforce import partial_sort, sort
+from experiments.rule_list import ENFORCERS, describe_rules, rules_by_kind
 
 ROOT = Path(__file__).parent.parent.parent
 _GOLDEN = ROOT / "tests" / "golden"
@@ -43,9 +38,8 @@ class RulePage(NamedTuple):
 
 def rule_pages() -> list[RulePage]:
     """Every rule and enforcer, in the order in which a query meets them."""
-    rules = [*rules_of(QUICK), *rules_of(PROGRAM), *TRANSFORMATIONS, *IMPLEMENTATIONS]
-    said = {each.name: (each.__name__, (each.__doc__ or "").strip()) for each in (sort, partial_sort)}
-    said |= {rule.name: (type(rule).__module__, rule.text()) for rule in rules}
+    said = {each.name: (each.__name__, (each.__doc__ or "").strip()) for each in ENFORCERS}
+    said |= {rule.name: (type(rule).__module__, rule.text()) for rules in rules_by_kind().values() for rule in rules}
     return [RulePage(*rule, *said[rule.name]) for rule in describe_rules()]
 
 

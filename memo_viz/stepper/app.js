@@ -291,6 +291,16 @@ export class App {
     return text;
   }
 
+  /** @param {number} id @param {string} [text] */
+  groupLink(id, text = this.names.group(id)) {
+    return this.link({ text, group: id });
+  }
+
+  /** @param {number} id */
+  goalLink(id) {
+    return this.link({ text: this.names.goal(id), goal: id });
+  }
+
   /** @param {number} seq @param {string} [kind] @param {string} [text] */
   eventLink(seq, kind, text) {
     if (this.history.at(seq) < 0) return text ?? count(seq);

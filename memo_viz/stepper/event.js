@@ -259,12 +259,7 @@ export class EventPanel {
           {},
           this.sumRow(0, event.op.replaceAll("_", " "), event.local),
           inputs.map((/** @type {any} */ each, /** @type {number} */ i) =>
-            this.sumRow(
-              i + 1,
-              app.link({ text: app.names.goal(each.id), goal: each.id }),
-              each.best?.cost ?? 0,
-              each.best?.event ?? null,
-            ),
+            this.sumRow(i + 1, app.goalLink(each.id), each.best?.cost ?? 0, each.best?.event ?? null),
           ),
           this.totalRow("the plan costs", event.cost),
           h(
@@ -328,7 +323,7 @@ export class EventPanel {
         const below = [...last, i === mexpr.inputs.length - 1];
         const first = app.state.mexprs.get(app.state.groups.get(id)?.logical[0] ?? NaN);
         if (shared.has(id) || !first || !first.inputs.length || last.length > 1 || root.inputs.length > 2) {
-          const extra = app.link({ text: app.names.group(id), group: id });
+          const extra = app.groupLink(id);
           result.push({ op: "", detail: "", depth: below.length, key: `group ${id}`, last: below, extra });
         } else visit(first, below);
       });
@@ -352,11 +347,11 @@ export class EventPanel {
         h(
           "dd",
           {},
-          mexpr.inputs.flatMap((input, i) => [i ? ", " : "", app.link({ text: app.names.group(input), group: input })]),
+          mexpr.inputs.flatMap((input, i) => [i ? ", " : "", app.groupLink(input)]),
         ),
       ],
       h("dt", {}, "in"),
-      h("dd", {}, app.link({ text: app.names.group(mexpr.group), group: mexpr.group })),
+      h("dd", {}, app.groupLink(mexpr.group)),
     );
   }
 }

@@ -2,7 +2,7 @@
 
 import { h, put } from "./dom.js";
 import { count, figure, many } from "./figures.js";
-import { canonical, planGoals } from "./model.js";
+import { canonical, goalAt, groupAt, planGoals } from "./model.js";
 import { sign, statusOf, statusWord } from "./signs.js";
 
 /**
@@ -73,7 +73,7 @@ export class GroupPanel {
     ];
     if (group.merged_into !== null) {
       const into = canonical(app.state, group.id);
-      return ["Merged: it turned out to be ", app.link({ text: app.names.group(into), group: into }), "."];
+      return ["Merged: it turned out to be ", app.groupLink(into), "."];
     }
     if (group.id < 0) parts.push(" The search knows it as a goal; there are no expressions of the memo for it.");
     else parts.push(group.explored ? " Explored." : " Not explored yet.");
@@ -98,7 +98,7 @@ export class GroupPanel {
       return h("div", { class: "why" }, title, h("p", {}, "Yes: the best plan of the query at this event computes it."));
     }
     const uses = (app.history.usesOf.get(group.id) ?? []).filter((i) => i < app.position);
-    const dearest = group.goals.map((id) => /** @type {Goal} */ (state.goals.get(id))).find((goal) => goal.traits === "any");
+    const dearest = group.goals.map((id) => goalAt(state, id)).find((goal) => goal.traits === "any");
     /** @type {Child[]} */
     const words = plan.length ? [h("b", {}, "No. ")] : [];
     if (!uses.length) words.push(this.untouched(group));
@@ -138,9 +138,9 @@ export class GroupPanel {
     const mine = group.relations ?? [];
     if (!plan.length || mine.length < 2) return null;
     const joins = plan
-      .map((id) => /** @type {Goal} */ (state.goals.get(id)))
+      .map((id) => goalAt(state, id))
       .flatMap((goal) => {
-        const relations = relationsOf(state, /** @type {Group} */ (state.groups.get(this.home(goal.id))));
+        const relations = relationsOf(state, groupAt(state, this.home(goal.id)));
         return relations ? [{ goal, relations }] : [];
       });
     joins.sort((a, b) => a.relations.length - b.relations.length);
@@ -150,9 +150,9 @@ export class GroupPanel {
       const found = joins.find(({ relations }) => relations.includes(id));
       if (found) first.set(found.goal, [...(first.get(found.goal) ?? []), id]);
     }
-    const name = (/** @type {number} */ id) => app.link({ text: app.names.group(id), group: id });
+    const name = (/** @type {number} */ id) => app.groupLink(id);
     const lines = [...first].slice(0, USES).map(([goal, ids]) => {
-      const rival = /** @type {Group} */ (state.groups.get(this.home(goal.id)));
+      const rival = groupAt(state, this.home(goal.id));
       return h(
         "li",
         { class: "use best" },
@@ -182,7 +182,7 @@ export class GroupPanel {
   /** @param {number} goal */
   home(goal) {
     const { state } = this.app;
-    return canonical(state, /** @type {Goal} */ (state.goals.get(goal)).group);
+    return canonical(state, goalAt(state, goal).group);
   }
 
   /** What is counted begins with the events of the page. */
@@ -202,8 +202,8 @@ export class GroupPanel {
     const event = app.history.events[i];
     const focus = app.history.focus[i];
     const inputs = focus.inputs.map((id) => (app.state.groups.has(id) ? id : (app.memo.alias[id] ?? id)));
-    const others = inputs.filter((id) => id !== group.id).map((id) => app.link({ text: app.names.group(id), group: id }));
-    const into = app.link({ text: app.names.goal(event.goal), goal: event.goal });
+    const others = inputs.filter((id) => id !== group.id).map((id) => app.groupLink(id));
+    const into = app.goalLink(event.goal);
     const beside = others.length ? ["with ", ...others.flatMap((link, k) => (k ? [" and ", link] : [link])), ", "] : [];
     if (event.kind === "best") {
       return h(
@@ -257,14 +257,7 @@ export class GroupPanel {
           const cost = goal?.best
             ? `best plan ${figure(goal.best.cost)}`
             : `at least ${figure(Math.max(set.lower, goal?.lower ?? 0))}`;
-          return h(
-            "li",
-            {},
-            goal && sign(statusOf(goal)),
-            " ",
-            app.link({ text: app.names.group(set.id), group: set.id }),
-            ` ${cost}`,
-          );
+          return h("li", {}, goal && sign(statusOf(goal)), " ", app.groupLink(set.id), ` ${cost}`);
         }),
       ),
     );
@@ -276,7 +269,7 @@ export class GroupPanel {
   goals(group) {
     if (!group.goals.length) return null;
     const { state } = this.app;
-    const rows = group.goals.map((id) => this.goal(/** @type {Goal} */ (state.goals.get(id))));
+    const rows = group.goals.map((id) => this.goal(goalAt(state, id)));
     return h("div", {}, h("h3", {}, "Goals"), h("ul", { class: "goals" }, rows));
   }
 
@@ -312,7 +305,7 @@ export class GroupPanel {
   limitSource(goal) {
     const { app } = this;
     if (goal.limit_goal === null || goal.limit_goal === goal.id) return this.by(goal.limit_event);
-    return [" for ", app.link({ text: app.names.goal(goal.limit_goal), goal: goal.limit_goal }), ...this.by(goal.limit_event)];
+    return [" for ", app.goalLink(goal.limit_goal), ...this.by(goal.limit_event)];
   }
 
   /** @param {Goal} goal @returns {Child[]} */
@@ -323,7 +316,7 @@ export class GroupPanel {
       best.mexpr !== null && best.mexpr >= 0
         ? app.link({ text: app.names.mexpr(best.mexpr), mexpr: best.mexpr })
         : best.op.replaceAll("_", " ");
-    const inputs = best.inputs.map((id) => app.link({ text: app.names.goal(id), goal: id }));
+    const inputs = best.inputs.map((id) => app.goalLink(id));
     /** @type {Child[]} */
     const over = inputs.flatMap((link, i) => [i ? " and " : " over ", link]);
     return [name, ` ${figure(best.local_cost)}`, ...over];
@@ -357,7 +350,7 @@ export class GroupPanel {
   /** @param {Group} group @param {MExpr} mexpr @param {Map<number, import("./model.js").TraceEvent>} cuts */
   member(group, mexpr, cuts) {
     const { app } = this;
-    const inputs = mexpr.inputs.map((id) => app.link({ text: app.names.group(id), group: id }));
+    const inputs = mexpr.inputs.map((id) => app.groupLink(id));
     const origin = mexpr.rule
       ? [
           "by ",
@@ -388,7 +381,7 @@ export class GroupPanel {
   verdict(group, mexpr, cut) {
     if (mexpr.logical) return [];
     const { state } = this.app;
-    const goals = group.goals.map((id) => /** @type {Goal} */ (state.goals.get(id)));
+    const goals = group.goals.map((id) => goalAt(state, id));
     const won = goals.find((goal) => goal.best?.mexpr === mexpr.id);
     const own = mexpr.local_cost === null ? "" : `Costs ${figure(mexpr.local_cost)} itself. `;
     if (won?.best)

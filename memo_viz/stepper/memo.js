@@ -3,7 +3,7 @@
 
 import { button, h, put, s, shorten } from "./dom.js";
 import { count, figure, many, rounded } from "./figures.js";
-import { canonical, planGoals } from "./model.js";
+import { canonical, goalAt, planGoals } from "./model.js";
 import { mainGoal, signShape, statusOf, statusWord } from "./signs.js";
 
 /**
@@ -103,9 +103,7 @@ export class MemoView {
     if (app.view !== "memo") return; // drawn when it is shown
     if (!this.fitted) this.fit(this.app.theme === "projector" ? 1.4 * READABLE : READABLE);
     const plan = planGoals(state, state.root);
-    const chosen = new Map(
-      plan.map((id) => /** @type {const} */ ([canonical(state, /** @type {any} */ (state.goals.get(id)).group), id])),
-    );
+    const chosen = new Map(plan.map((id) => /** @type {const} */ ([canonical(state, goalAt(state, id).group), id])));
     const neighbours = this.near && app.selected !== null ? this.neighbours(app.selected) : null;
     for (const [id, card] of this.cards) {
       const group = state.groups.get(this.standing(id));
@@ -119,7 +117,7 @@ export class MemoView {
       else if (group && focus?.inputs.includes(group.id)) classes.push("input");
       if (neighbours && !(group && neighbours.has(group.id))) classes.push("away");
       if (this.isFolded(id)) classes.push("folded");
-      const goal = group && mainGoal(group.goals.map((each) => /** @type {import("./model.js").Goal} */ (state.goals.get(each))));
+      const goal = group && mainGoal(group.goals.map((each) => goalAt(state, each)));
       if (goal) classes.push(`is-${goal.status}`);
       const text = classes.join(" ");
       if (card.element.getAttribute("class") !== text) card.element.setAttribute("class", text);
@@ -145,7 +143,7 @@ export class MemoView {
     const box = /** @type {Box} */ (this.boxes.get(id));
     const { app } = this;
     const { state, focus } = app;
-    const goals = group ? group.goals.map((goal) => /** @type {import("./model.js").Goal} */ (state.goals.get(goal))) : [];
+    const goals = group ? group.goals.map((goal) => goalAt(state, goal)) : [];
     const best = new Map(goals.filter((goal) => goal.best).map((goal) => [goal.best?.mexpr ?? null, goal]));
     const inPlan = new Set(goals.filter((goal) => plan.includes(goal.id)).map((goal) => goal.best?.mexpr ?? null));
     const main = mainGoal(goals);
@@ -252,7 +250,7 @@ export class MemoView {
       const [a, b] = [canonical(state, above), canonical(state, below)];
       if (a !== b && !(neighbours && !(neighbours.has(a) && neighbours.has(b)))) found.set(`${a} ${b}`, [a, b, kind]);
     };
-    const groupOf = (/** @type {number} */ goal) => /** @type {import("./model.js").Goal} */ (state.goals.get(goal)).group;
+    const groupOf = (/** @type {number} */ goal) => goalAt(state, goal).group;
     if (this.boxes.size < 60 || selected !== null) {
       for (const mexpr of state.mexprs.values()) {
         const about = selected !== null && (mexpr.group === selected || mexpr.inputs.includes(selected));

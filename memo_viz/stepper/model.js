@@ -136,10 +136,10 @@ function apply(state, event, log) {
   CHANGES[event.kind]?.(state, event, log);
 }
 
-/** @param {State} state @param {number} id */
-const groupAt = (state, id) => /** @type {Group} */ (state.groups.get(id));
-/** @param {State} state @param {number} id */
-const goalAt = (state, id) => /** @type {Goal} */ (state.goals.get(id));
+/** A group that is there. @param {State} state @param {number} id */
+export const groupAt = (state, id) => /** @type {Group} */ (state.groups.get(id));
+/** A goal that is there. @param {State} state @param {number} id */
+export const goalAt = (state, id) => /** @type {Goal} */ (state.goals.get(id));
 /** @param {number[]} ids */
 const sorted = (ids) => [...ids].sort((a, b) => a - b);
 

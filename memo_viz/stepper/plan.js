@@ -61,8 +61,8 @@ export class PlanView {
   row(row, total, actual) {
     const { names } = this.app;
     const share = Math.min(1, Math.max(0, row.local / total));
-    const name =
-      row.group === null ? row.op.replaceAll("_", " ") : this.app.link({ text: row.op.replaceAll("_", " "), group: row.group });
+    const op = row.op.replaceAll("_", " ");
+    const name = row.group === null ? op : this.app.groupLink(row.group, op);
     return h(
       "tr",
       {},

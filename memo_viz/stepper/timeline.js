@@ -2,6 +2,7 @@
 
 import { button, h, put, s } from "./dom.js";
 import { count, figure } from "./figures.js";
+import { goalAt } from "./model.js";
 import { mainGoal } from "./signs.js";
 import { MARKS } from "./steps.js";
 
@@ -159,9 +160,7 @@ export class Timeline {
    * @returns {[Float64Array, Float64Array]} */
   ofSelected() {
     const { state, selected, history } = this.app;
-    const goals = (state.groups.get(selected ?? NaN)?.goals ?? []).map(
-      (id) => /** @type {import("./model.js").Goal} */ (state.goals.get(id)),
-    );
+    const goals = (state.groups.get(selected ?? NaN)?.goals ?? []).map((id) => goalAt(state, id));
     const goal = mainGoal(goals);
     const [best, lower] = [new Float64Array(goal ? this.to : 0).fill(NaN), new Float64Array(goal ? this.to : 0).fill(NaN)];
     if (!goal || goal.id === state.root) return [best, lower];

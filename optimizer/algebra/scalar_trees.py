@@ -1,6 +1,6 @@
 """Scalars as trees: what walks through them and rewrites them."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from optimizer.algebra.columns import ColumnId, ColumnSet
@@ -42,7 +42,7 @@ def rewrite(scalar: Scalar, change: Callable[[Scalar], Scalar | None], same_valu
     return scalar if changed is None else changed
 
 
-def substitute(scalar: Scalar, values: dict[ColumnId, Scalar]) -> Scalar:
+def substitute(scalar: Scalar, values: Mapping[ColumnId, Scalar]) -> Scalar:
     """Replace column references by the scalars they stand for."""
     return rewrite(scalar, lambda s: values.get(s.id) if isinstance(s, ColumnRef) else None)
 

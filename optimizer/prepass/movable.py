@@ -26,28 +26,27 @@ def over(predicate: Predicate, columns: ColumnSet, not_null: ColumnSet | None = 
     return (tuple([s for s in predicate if s not in below]), tuple(below)) if below else (predicate, ())
 
 
-def lowered(predicate: Predicate, below: Callable[[Scalar], Scalar | None]) -> tuple[Predicate, Predicate]:
-    """The conjuncts that move below an operator, as `below` says them there (None: it stays), and those that stay above.
+def filter_lowered(
+    bound: Tree, below: Callable[[Scalar], Scalar | None], inputs: Sequence[Mapping[ColumnId, Scalar]] = ()
+) -> Tree | None:
+    """A filter over an operator with those conjuncts below it, over each input, that move, as `below` says them there (None: it
+    stays); None where none does. `inputs`: what is called otherwise in each input, if anything is.
 
     What stays may keep rows from a conjunct that raises, so then none that may raise moves out of this shelter.
     """
+    (over,), predicate = map(tree_of, bound.inputs), bound.op.scalars()
     moved = {conjunct: said for conjunct in predicate if (said := below(conjunct)) is not None}
     if len(moved) < len(predicate):
         moved = {conjunct: said for conjunct, said in moved.items() if not said.raises}
-    return conjunction(moved.values()), tuple(conjunct for conjunct in predicate if conjunct not in moved)
-
-
-def filter_lowered(bound: Tree, below: Callable[[Scalar], Scalar | None]) -> Tree | None:
-    """A filter over an operator with those conjuncts below it, over each input, that `lowered` moves; None where none does."""
-    (over,) = map(tree_of, bound.inputs)
-    moved, kept = lowered(bound.op.scalars(), below)
-    if len(kept) == len(bound.op.scalars()):
+    if not moved:
         return None
-    return filtered(kept, Tree(over.op, tuple(Tree(Filter(moved), (each,)) for each in over.inputs)))
+    lowered = [conjunction(substitute(s, names) for s in moved.values()) for names in inputs or [{}] * len(over.inputs)]
+    filters = tuple(Tree(Filter(s), (each,)) for s, each in zip(lowered, over.inputs, strict=True))
+    return filtered(tuple(conjunct for conjunct in predicate if conjunct not in moved), Tree(over.op, filters))
 
 
 def congruent_over(columns: ColumnSet) -> Callable[[Scalar], Scalar | None]:
-    """For `lowered`: conjuncts over these columns alone that give equal results for equal values move as they are."""
+    """For `filter_lowered`: conjuncts over these columns alone that give equal results for equal values move as they are."""
     return lambda conjunct: conjunct if not conjunct.columns & ~columns and is_congruent(conjunct) else None
 
 

@@ -11,36 +11,26 @@ Guards  no volatile conjunct; where rows are compared, p gives equal results for
 
 from __future__ import annotations
 
-from optimizer.algebra.building import filtered, reference
+from optimizer.algebra.building import reference
 from optimizer.algebra.congruence import is_congruent
 from optimizer.algebra.kinds import SetOpKind
 from optimizer.algebra.logical import Filter, SetOp
-from optimizer.algebra.predicates import conjunction
-from optimizer.algebra.scalar_trees import substitute
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.trees import Tree
-from optimizer.prepass.movable import lowered
+from optimizer.prepass.movable import filter_lowered
 from optimizer.rules.interface import RuleContext, node, rewrite
 
 
 @rewrite(node(Filter, node(SetOp)))
 def filter_push_setop(bound: Tree, context: RuleContext) -> Tree | None:
     match bound:
-        case Tree(Filter(predicate), (Tree(SetOp(kind, all_, columns, sources) as setop, inputs),)):
+        case Tree(Filter(), (Tree(SetOp(kind, all_, columns, sources)),)):
             strict, plain = kind is not SetOpKind.UNION, all_ and kind is SetOpKind.UNION
 
             def moving(conjunct: Scalar) -> Scalar | None:
                 stays = conjunct.volatile or (strict and conjunct.raises) or not (plain or is_congruent(conjunct))
                 return None if stays else conjunct
 
-            moved, kept = lowered(predicate, moving)
-            if not moved:
-                return None
-            branches = []
-            for below, source in zip(inputs, sources, strict=True):
-                values: dict[int, Scalar] = {
-                    out: reference(inner, context.columns) for out, inner in zip(columns, source, strict=True)
-                }
-                branches.append(Tree(Filter(conjunction(substitute(s, values) for s in moved)), (below,)))
-            return filtered(kept, Tree(setop, tuple(branches)))
+            named = [{out: reference(i, context.columns) for out, i in zip(columns, ids, strict=True)} for ids in sources]
+            return filter_lowered(bound, moving, named)
     return None

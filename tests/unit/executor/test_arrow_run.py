@@ -195,7 +195,7 @@ def test_counters(plans: Plans) -> None:
         rows = {name: counters[id].rows for name, id in ids.items()}
         assert rows == {"sort": 5, "hash_aggregate": 5, "hash_join": 100, "filter_rows": 200, "table_scan": 300}
         assert counters[right.id].rows == 5
-        assert all(c.ms >= 0 and c.batches >= 1 for c in counters.nodes.values())
+        assert all(c.ms >= 0 for c in counters.nodes.values())
         assert counters[ids["hash_join"]].peak_bytes > 0 and counters[ids["filter_rows"]].peak_bytes == 0
         assert set(counters.nodes) == set(range(6))
 
