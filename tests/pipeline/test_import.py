@@ -636,7 +636,7 @@ def test_rows_keep_their_numbers_where_tables_are_split_differently(importer, sp
     lines = [f"{i % 90},{'x' if i % 7 == 0 else i}" for i in range(1, 121)]
     files = {"a.csv": "\n".join(["k,v", *lines, ""])} | {f"b/{i}.csv": f"k\n{i}\n" for i in range(8)}
     lay(tmp_path / "shop", {**files, "schema.sql": "create table a (k int primary key, v int); create table b (k int);"})
-    with configured(spark, {"spark.sql.files.openCostInBytes": "1"}):
+    with configured(spark, {"spark.sql.files.maxPartitionBytes": "200"}):
         folder, _ = importer(tmp_path / "shop")
     assert len(list((folder / "a").iterdir())) > 2
     seen, expected = set(), set()
