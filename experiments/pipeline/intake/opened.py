@@ -209,7 +209,7 @@ def _open(spark: SparkSession, table: Source, files: Sequence[str]) -> Opened:
     types.update(dict.fromkeys([*said, *(name for each in folders.values() for name in each if name in types)]))
 
     def read(_: Sequence[str], names: Sequence[str]) -> DataFrame:
-        told = zip((literal(quote(label)), "0L", literal(None), literal(None)), TOLD, strict=True)
+        told = zip((literal(quote(to_write(label))), "0L", literal(None), literal(None)), TOLD, strict=True)
         return frame.selectExpr(*numbered(list(map(quoted, names))), *(f"{value} AS {name}" for value, name in told))
 
     opened = Opened({label: label}, types, read, said=said, numbered=False)
