@@ -167,8 +167,7 @@ def _read_block(
 
 def _either(one: DataType, other: DataType) -> DataType:
     """The first type of `_INFERRED` that may have the values of both."""
-    null = pa.null()
-    for alike in ((null, one), (null, other), (pa.int64(), pa.float64()), (pa.date32(), *_TIMES[:2]), _TIMES[2:]):
+    for alike in ((pa.null(), one), (pa.null(), other), (pa.int64(), pa.float64()), (pa.date32(), *_TIMES[:2]), _TIMES[2:]):
         if one in alike and other in alike:
             return max(one, other, key=_INFERRED.index)
     return one if one == other else pa.string()

@@ -35,7 +35,8 @@ FEW = 30_000  # rows of a table that is read whole: as many as PostgreSQL's ANAL
 _ROWS = 1 << 20  # that are counted at a time: of more rows at once less is lost than by merging
 _BYTES = 256 << 20  # that are held at a time
 _GATHERED = 16  # sketches of batches that wait to be merged
-_SCHEMA = pa.schema([("columns", pa.list_(pa.string())), ("sketch", pa.binary())])
+_MARK = {b"planscope-sketches": str(stored.VERSION).encode()}
+_SCHEMA = pa.schema([("columns", pa.list_(pa.string())), ("sketch", pa.binary())], _MARK)
 _AGAIN = "what was read before stays: once the folder can be written and has space, planscope data analyze goes on from there"
 
 Columns = tuple[str, ...]
@@ -213,6 +214,8 @@ def contents(path: Path) -> dict[Columns, bytes]:
     """What `write_sketches` wrote, for `sketch_in`. Raises CatalogError when damaged."""
     try:
         table = pq.read_table(path, page_checksum_verification=True)
+        if table.schema.metadata != _MARK:
+            raise ValueError("another version")
         return {tuple(row["columns"]): row["sketch"] for row in table.to_pylist()}
     except (OSError, ValueError, LookupError, pa.ArrowException) as error:
         raise CatalogError(f"cannot read {path} ({error})\ndelete it: planscope data analyze makes it again") from error

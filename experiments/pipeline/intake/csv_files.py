@@ -63,7 +63,6 @@ class CsvFiles:
         if header not in ("true", "false"):
             raise PipelineError(f"--option header takes true or false, not {options['header']!r}")
         self.header = header == "true"
-        self.left = SMALL  # bytes that this process still looks at
         self._delimiter("")
 
     def look(self, files: Mapping[str, str]) -> dict[str, Looked]:
@@ -71,8 +70,7 @@ class CsvFiles:
         what Spark raises."""
         with suppress(OSError):  # Spark says why
             size = sum(os.path.getsize(path) for path in files.values())
-            if size <= self.left and not any(path.lower().endswith(COMPRESSED) for path in files.values()):
-                self.left -= size
+            if size <= SMALL and not any(path.lower().endswith(COMPRESSED) for path in files.values()):
                 return {label: self._look(Path(path).read_bytes()) for label, path in files.items()}
         bare = F.col("value") if self.escape is None else F.regexp_replace("value", re.escape(self.escape) + ".", "")
         odd = (F.length(bare) - F.length(F.replace(bare, F.lit(self.quote), F.lit("")))) % 2

@@ -24,6 +24,7 @@ from experiments.pipeline.spark.paths import reader, to_read, to_write
 _BLANK = " \t\r\n\ufeff"
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _BETWEEN = r"(?<=\})[ \t]*[\r\n]\s*(?=\{)"  # an object that ends on one line and another that begins on a later one
+_DAMAGED = "is no JSON: cut off, more after its array, or a key twice in a record"
 _MARK = 20201119  # after a record: nothing else may be there
 
 
@@ -50,13 +51,9 @@ def faults(spark: SparkSession, files: Mapping[str, str]) -> dict[str, str]:
         if len(files) > 1:
             return {label: text for file in files.items() for label, text in faults(spark, dict([file])).items()}
         return {label: f"{label} is one value of more than 128 MB; write its records one a line" for label in files}
-    why = {unquote(file): unfit for file, unfit in found}
-    wrong = {label: why[to_write(path)] for label, path in files.items() if to_write(path) in why}
-    damaged = "is no JSON: cut off, more after its array, or a key twice in a record"
-    return {
-        label: f"{label} {f'has {unfit}' if unfit else damaged}\nrecords one a line are checked one by one"
-        for label, unfit in wrong.items()
-    }
+    labels = {to_write(path): label for label, path in files.items()}
+    why = {labels[unquote(file)]: f"has {unfit}" if unfit else _DAMAGED for file, unfit in found}
+    return {label: f"{label} {what}\nrecords one a line are checked one by one" for label, what in why.items()}
 
 
 def without_keys(opened: Opened, path: str) -> str:

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from executor.atomic import make_folder, write_file
 from experiments.pipeline.intake.clean import read_clean
-from experiments.pipeline.intake.csv_files import CsvFiles, Looked
+from experiments.pipeline.intake.csv_files import CsvFiles
 from experiments.pipeline.intake.declared import declared_tables, publish_declared, reference_text
 from experiments.pipeline.intake.json_files import faults, open_json, whole_files, without_keys
 from experiments.pipeline.intake.keys import check_constraints
@@ -39,6 +39,7 @@ from optimizer.errors import many
 _OF_COLUMNS = "ArrayIndexOutOfBounds|nanos > 999999999"
 
 _MOST_TOLD = 20  # reasons of one message
+_TEXTS = ("csv", "json")
 Result = TypeVar("Result")
 
 
@@ -193,17 +194,15 @@ class Tables:
         """The files of each table. Raises _BadFiles."""
         trouble: dict[str, str] = {}
         paths = {one.name: self._prepared(one, trouble) for one in tables}
-        looked, whole = dict[str, Looked](), frozenset[str]()
-        for some in batches([item for one in tables if one.format == "csv" for item in paths[one.name].items()]):
-            looked |= self.csv.look(dict(some))
-        for some in batches([item for one in tables if one.format == "json" for item in paths[one.name].items()]):
-            whole |= (over := whole_files(self.spark, [path for _, path in some]))
-            trouble |= faults(self.spark, {label: path for label, path in some if path in over}) if over else {}
+        of_csv, of_json = ([file for one in tables if one.format == each for file in paths[one.name].items()] for each in _TEXTS)
+        looked = self.csv.look(dict(of_csv)) if of_csv else {}
+        whole = whole_files(self.spark, [path for _, path in of_json]) if of_json else frozenset()
+        trouble |= faults(self.spark, {label: path for label, path in of_json if path in whole}) if whole else {}
         found: dict[str, list[Opened]] = {}
         for table in tables:
             here = paths[table.name]
             self.say(f"{table.name}: looking at {many(len(here), 'file') if table.files else table.label}")
-            if not table.files or (table.path is not None and table.format not in ("csv", "json")):
+            if not table.files or (table.path is not None and table.format not in _TEXTS):
                 try:
                     found[table.name] = open_elsewhere(self.spark, table, list(here))
                 except PipelineError:  # maybe since Spark takes the columns from a damaged file, without saying from which
@@ -253,7 +252,7 @@ class Tables:
         self.say(f"{table.name}: files are damaged; reading each alone")
         found: dict[str, str] = {}
         for label, path in self._prepared(table, found).items():
-            format = "text" if table.format in ("csv", "json") else read_as(label, path, table.format)
+            format = "text" if table.format in _TEXTS else read_as(label, path, table.format)
             try:
                 reader(self.spark).format(format).load(to_read(path)).write.format("noop").mode("overwrite").save()
             except Exception as error:
