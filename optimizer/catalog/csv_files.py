@@ -14,6 +14,7 @@ import math
 import mmap
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
@@ -85,9 +86,10 @@ def csv_facts(paths: Sequence[Path], declared: Mapping[str, DataType]) -> list[F
     types = {name: declared.get(name.lower()) or guess for name, guess in _guess_types(paths[0], names[paths[0]]).items()}
     # declared columns of which Arrow does not read all values as we do, as decimals that it lets overflow
     texts = {n for n, t in types.items() if n.lower() in declared and is_decimal(t) and t.precision + t.scale > MAX_PRECISION}
+    words, looked = pa.bool_() not in declared.values(), False
     while True:
         try:
-            facts = [_read(path, names[path], types, texts, words=pa.bool_() not in declared.values()) for path in paths]
+            facts = [_read(path, names[path], types, texts, words) for path in paths]
             codes = {name for path in paths if _has_codes(path) for name in names[path]}
             better = _better(facts, names, {name: type for name, type in types.items() if name.lower() not in declared}, codes)
             loose = {name for name in codes - texts if is_integer(declared.get(name.lower(), pa.null()))}  # 0x10 is none
@@ -99,10 +101,14 @@ def csv_facts(paths: Sequence[Path], declared: Mapping[str, DataType]) -> list[F
             name = unfit.column
             if unfit.value is None or name in texts:
                 raise unfit.error(types.get(name, pa.string())) from unfit
+            type = types[name]
+            if not looked:
+                _look_everywhere(names, types, {n for n in types if n.lower() in declared}, texts, words)
+                looked = True
             if name.lower() in declared:
                 texts.add(name)
-            else:
-                types[name] = _INFERRED[_INFERRED.index(types[name]) + 1]
+            elif types[name] == type:
+                types[name] = _INFERRED[_INFERRED.index(type) + 1]
 
 
 def _guess_types(path: Path, names: list[str]) -> dict[str, DataType]:
@@ -111,14 +117,60 @@ def _guess_types(path: Path, names: list[str]) -> dict[str, DataType]:
         with pacsv.open_csv(
             csv_input(path), read_options(), parse_options(len(names)), convert_options({}, words=True)
         ) as reader:
-            guessed, first = [field.type for field in reader.schema], next(iter(reader), None)
+            return _guessed(names, next(iter(reader), None) or reader.schema.empty_table())
     except pa.ArrowException as error:
         raise _explain(path, names, str(error)) from error
-    guessed = [pa.timestamp("us", type.tz) if pa.types.is_timestamp(type) else type for type in guessed]
+
+
+def _guessed(names: Sequence[str], rows: pa.Table | pa.RecordBatch) -> dict[str, DataType]:
+    """The types that Arrow has given columns, as ones of `_INFERRED`."""
+    guessed = [pa.timestamp("us", type.tz) if pa.types.is_timestamp(type) else type for type in rows.schema.types]
     for i, type in enumerate(guessed):  # Arrow takes fractions for nanoseconds, and what those do not reach for texts
-        if first is not None and pa.types.is_string(type) and pc.all(pc.match_substring_regex(first[i], _MOMENT)).as_py():
+        if len(rows) and pa.types.is_string(type) and pc.all(pc.match_substring_regex(rows[i], _MOMENT)).as_py():
             guessed[i] = _TIMES[0]
     return {name: type if type in _INFERRED else pa.string() for name, type in zip(names, guessed, strict=True)}
+
+
+def _look_everywhere(
+    files: Mapping[Path, list[str]], types: dict[str, DataType], declared: Collection[str], texts: set[str], words: bool
+) -> None:
+    """Moves inferred `types` on to what all blocks of the files suggest, and adds columns to `texts` whose declared type Arrow
+    does not read everywhere: once for all columns, where the first block has not told of one. `files`: their names by path."""
+    for path, names in files.items():
+        as_texts = convert_options(dict.fromkeys(names, pa.string()))
+        as_texts.check_utf8 = False
+        with (
+            suppress(pa.ArrowException),  # which is told when the types are tried
+            pacsv.open_csv(csv_input(path), read_options(), parse_options(len(names)), as_texts) as reader,
+        ):
+            for batch in reader:
+                block = pa.BufferOutputStream()
+                pacsv.write_csv(batch, block)
+                for name, type in _guessed(names, _read_block(block.getvalue(), names, types, declared, texts, words)).items():
+                    if name in types and name not in declared:
+                        types[name] = _either(types[name], type)
+
+
+def _read_block(
+    block: pa.Buffer, names: list[str], types: Mapping[str, DataType], declared: Collection[str], texts: set[str], words: bool
+) -> pa.Table:
+    while True:
+        known = {name: types[name] for name in names if name in declared and name not in texts}
+        options = (pacsv.ReadOptions(block_size=block.size), parse_options(len(names)), convert_options(known, words))
+        try:
+            return pacsv.read_csv(pa.BufferReader(block), *options)
+        except pa.ArrowInvalid as error:
+            if (found := _BAD_VALUE.search(str(error))) is None:
+                raise
+            texts.add(names[int(found[1])])
+
+
+def _either(one: DataType, other: DataType) -> DataType:
+    """The first type of `_INFERRED` that may have the values of both."""
+    for alike in ((pa.null(), one), (pa.null(), other), (pa.int64(), pa.float64()), (pa.date32(), *_TIMES[:2]), _TIMES[2:]):
+        if one in alike and other in alike:
+            return max(one, other, key=_INFERRED.index)
+    return one if one == other else pa.string()
 
 
 class _Unfit(Exception):

@@ -1,6 +1,7 @@
 """A sweep in a process of its own, to be killed: `python -m tests.pipeline.driver OUT ITEMS`."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from experiments.pipeline.spark.session import spark_session
@@ -19,7 +20,7 @@ def plan_of(items: int, code: str = "test") -> SweepPlan:
     seeds = range(items // 24) if items % 24 == 0 else range(items // 12)
     pruning = ["lower", "both"] if items % 24 == 0 else ["both"]
     spec = SweepSpec(queries, settings={"pruning": pruning}, seeds=list(seeds), memory=0)
-    return plan_sweep(spec, measure=failing.NAME, code=code)
+    return replace(plan_sweep(spec, code=code), measure=failing.NAME)
 
 
 if __name__ == "__main__":

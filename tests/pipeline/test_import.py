@@ -1,6 +1,7 @@
 """Imports on Spark, from end to end: every row read is imported or rejected, and nothing half-done is taken for a dataset."""
 
 import gzip
+import json
 import os
 import random
 import zipfile
@@ -20,6 +21,7 @@ from executor import Session
 from experiments.cli import main
 from experiments.pipeline.analyze import keys
 from experiments.pipeline.analyze.analyze import analyze_dataset
+from experiments.pipeline.intake import raw
 from experiments.pipeline.intake.request import ImportRequest, import_dataset
 from experiments.pipeline.intake.sources import Source, with_driver
 from experiments.pipeline.intake.summary import summary_text
@@ -319,6 +321,26 @@ def test_many_json_files_are_of_one_type(importer, tmp_path, monkeypatch):
     folder, counts = importer(lay(tmp_path / "t", files), tables=("t",))
     assert rows(folder, "t") == [{"x": "1", "y": 1.0}, {"x": "one", "y": 2.5}, {"x": None, "y": 3.0}]
     assert counts["tables"]["t"]["rejected"] == []
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("format", ["csv", "json", "parquet"])
+def test_many_files_are_read_in_one_go(importer, tmp_path, monkeypatch, format):
+    """In the order of their names, whatever Spark's; each row with its number in its file, and what the folder of that says."""
+    checked, calls = raw.checked, []
+    monkeypatch.setattr(raw, "checked", lambda *given: calls.append(given) or checked(*given))
+    shop, kept = tmp_path / "shop", []
+    for i in range(6):
+        found = [{"k": k, "v": f"{i}/{k}"} for k in (0, *range(10 * i + 1, 11 * i + 2))]
+        kept += [{**row, "day": f"{i} +%20"} for row in found if row["k"] or not i]
+        lines = {"csv": ["", "k,v", *(f"{row['k']},{row['v']}" for row in found)], "json": [json.dumps(row) for row in found]}
+        text = "\n".join([*lines[format], ""]) if format in lines else pa.Table.from_pylist(found)
+        lay(shop, {f"t/day={i} +%2520/a [{i}].{format}": text})
+    lay(tmp_path, {"schema.sql": "create table t (k bigint primary key, day varchar);", "x/y": ""})
+    folder, _ = importer(tmp_path / "x" / ".." / "shop", schema=tmp_path / "schema.sql")
+    assert rows(folder, "t") == kept and len(calls) == 1
+    same = "a row before it has the same key"
+    assert rejects(folder, "t") == {(f"a [{i}].{format}", 1, "k", same) for i in range(1, 6)}
 
 
 @pytest.mark.slow
@@ -636,7 +658,7 @@ def test_rows_keep_their_numbers_where_tables_are_split_differently(importer, sp
     lines = [f"{i % 90},{'x' if i % 7 == 0 else i}" for i in range(1, 121)]
     files = {"a.csv": "\n".join(["k,v", *lines, ""])} | {f"b/{i}.csv": f"k\n{i}\n" for i in range(8)}
     lay(tmp_path / "shop", {**files, "schema.sql": "create table a (k int primary key, v int); create table b (k int);"})
-    with configured(spark, {"spark.sql.files.openCostInBytes": "1"}):
+    with configured(spark, {"spark.sql.files.maxPartitionBytes": "200"}):
         folder, _ = importer(tmp_path / "shop")
     assert len(list((folder / "a").iterdir())) > 2
     seen, expected = set(), set()

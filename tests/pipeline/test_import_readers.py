@@ -11,8 +11,8 @@ import pytest
 
 from experiments.pipeline.intake import csv_files
 from experiments.pipeline.intake.csv_files import CsvFiles
-from experiments.pipeline.intake.json_files import json_records, open_json
-from experiments.pipeline.intake.opened import Opened, listed
+from experiments.pipeline.intake.json_files import faults, open_json, whole_files
+from experiments.pipeline.intake.opened import OPEN_COST, Opened, listed
 from experiments.pipeline.intake.prepare import codec_name, is_needed, prepare
 from experiments.pipeline.intake.request import ImportRequest, planned
 from experiments.pipeline.intake.resolve import resolve
@@ -52,7 +52,8 @@ def read_csv(request, spark, tmp_path, monkeypatch):
         looked = csv.look({str(path): str(path) for path in paths})
         return [rows_or_error(csv.open, path, path, one, names or []) for path, one in looked.items()]
 
-    return read
+    with configured(spark, {OPEN_COST: str(1 << 40)}):
+        yield read
 
 
 def test_csv(read_csv):
@@ -224,9 +225,10 @@ def read_json(spark, tmp_path):
         paths = [tmp_path / f"{i}.json" for i in range(len(texts))]
         for path, text in zip(paths, texts, strict=True):
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return [
-            rows_or_error(lambda file: open_json(spark, {file: json_records(spark, file, file)})[0], str(path)) for path in paths
-        ]
+        files = list(map(str, paths))
+        whole = whole_files(spark, files)
+        wrong = faults(spark, {file: file for file in whole}) if whole else {}
+        return [wrong.get(file) or rows_or_error(lambda file: open_json(spark, {file: file}, whole), file) for file in files]
 
     return read
 
@@ -288,7 +290,7 @@ def test_a_bad_first_line_of_json_is_rejected_as_others_are(read_json):
 def test_json_lines_that_are_rejected_say_nothing_of_types(spark, tmp_path):
     path = tmp_path / "t.json"
     path.write_text('{"b": 1, "a": 2}\n{"a": "x"} 2\n{"a": 1e400}\n[{"a": "x"}]\n{"c": "x"}, {"b": "x"}\n')
-    (opened,) = open_json(spark, {"t": json_records(spark, "t", str(path))})
+    opened = open_json(spark, {"t": str(path)}, frozenset())
     assert [(name, type_of(mask)) for name, mask in opened.masks.items()] == [("b", pa.int64()), ("a", pa.int64())]
 
 
@@ -354,7 +356,7 @@ def test_arrow_columns_that_parquet_lacks_become_nulls_of_a_type_that_imports_la
         writer.write_table(rows)
     made = pq.read_table(prepare(path, tmp_path / "t.parquet", "arrow", "utf-8"))
     assert made.select(["a", "b"]) == rows.select(["a", "b"]) and made.column_names == rows.column_names
-    opened = Opened("t.arrow", dict(zip(made.column_names, made.schema.types, strict=True)), no_spark)
+    opened = Opened({"t.arrow": "t.arrow"}, dict(zip(made.column_names, made.schema.types, strict=True)), no_spark)
     found = resolve("t", [opened], None, False, {})
     assert found.dropped["span"] == "is struct<month_day_nano_interval: null>, which imports lack"
     assert [column.name for column in found.columns] == ["a", "b"]

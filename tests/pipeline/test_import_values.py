@@ -20,6 +20,7 @@ from optimizer.algebra.types import type_name
 from optimizer.catalog.declarations import ColumnDeclaration, ForeignKeyDeclaration, TableDeclaration
 from optimizer.errors import CatalogError
 from optimizer.sql.schema import parse_schema
+from tests.pipeline.conftest import no_spark
 
 BAD = "not a value"
 
@@ -130,7 +131,7 @@ def column(name, type, not_null=False):
 
 
 def typed(file, **types):
-    return Opened(file, dict(types), lambda names: None)
+    return Opened({file: file}, dict(types), no_spark)
 
 
 def resolved(files, declared, merge):

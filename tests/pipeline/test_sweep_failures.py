@@ -5,6 +5,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from tests.processes import PATIENCE, wait_until
 def planned(names: list[str], **keys: Any) -> SweepPlan:
     """One item for each name; names are of the query `select 1`."""
     queries = [{"query": f"select {i} as n", "name": name, "data": "joingraph"} for i, name in enumerate(names)]
-    return plan_sweep(SweepSpec(queries, **keys), measure=failing.NAME, code="test")
+    return replace(plan_sweep(SweepSpec(queries, **keys), code="test"), measure=failing.NAME)
 
 
 @pytest.fixture

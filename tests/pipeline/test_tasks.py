@@ -7,12 +7,14 @@ import subprocess
 import urllib.request
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql import SparkSession
 
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.session import spark_session
-from experiments.pipeline.spark.tasks import run_tasks
+from experiments.pipeline.spark.tasks import rows_of_tasks, run_tasks
 from tests.pipeline import functions
 from tests.processes import PATIENCE, run_python, start_python, wait_until
 
@@ -60,6 +62,17 @@ def test_results_come_in_the_order_of_the_tasks(spark: SparkSession) -> None:
     assert run_tasks(spark, functions.double, [], "double") == []
 
 
+def test_a_task_is_told_of_itself_alone(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the function of a job holds goes to each of its tasks."""
+    dumps, sent = CloudPickleSerializer.dumps, list[bytes]()
+    monkeypatch.setattr(CloudPickleSerializer, "dumps", lambda *given: sent.append(dumps(*given)) or sent[-1])
+    run_tasks(spark, functions.double, [{"n": n, "text": "x" * 20_000} for n in range(5)], "double")
+    row = pa.struct([("n", pa.int64())])
+    found = rows_of_tasks(spark, [(n, "x" * 20_000) for n in range(5)], lambda task: pa.array([{"n": task[0]}], row), row)
+    assert sorted(each["n"] for each in found.collect()) == [0, 1, 2, 3, 4]
+    assert len(sent) >= 2 and max(map(len, sent)) < 20_000
+
+
 def test_our_own_errors_are_kept_as_they_are(spark: SparkSession) -> None:
     with pytest.raises(PipelineError) as raised:
         run_tasks(spark, functions.planscope_fail, [{"n": n, "table": "orders"} for n in range(3)], "fail")
@@ -84,7 +97,7 @@ def test_jobs_say_what_they_are_for(spark: SparkSession) -> None:
     url = f"{spark.sparkContext.uiWebUrl}/api/v1/applications/{spark.sparkContext.applicationId}/jobs"
     with urllib.request.urlopen(url) as answer:
         jobs = json.loads(answer.read())
-    assert [job["numTasks"] for job in jobs if job.get("description") == "doubling"] == [2]
+    assert {job["numTasks"] for job in jobs if job.get("description") == "doubling"} == {2}
 
 
 def test_one_session_a_process(spark: SparkSession) -> None:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from executor.arrow.comparisons import normalized
-from experiments.pipeline.analyze.pieces import Sketches, State, bare, batches_of, check_unchanged, parts_of
+from experiments.pipeline.analyze.pieces import Sketches, State, batches_of, check_unchanged, of_file, parts_of
 from experiments.pipeline.sketches.column import ColumnSketch
 from experiments.pipeline.sketches.figures import is_unique
 from experiments.pipeline.sketches.hyperloglog import hashes
@@ -168,14 +168,13 @@ def _rows(spark: SparkSession, table: Table, names: Sequence[str], types: Sequen
         return stored.toDF(*(f"k{i}" for i in range(len(names)))).select(
             *(f.col(f"k{i}").cast(from_arrow_type(type)).alias(f"k{i}") for i, type in enumerate(types))
         )
-    there, shares = bare(table), 1 if table.format == "parquet" else 1 + table.stats.rows // (len(table.files) * _ROWS)
-    parts = [(file, groups, share) for file, groups in parts_of(there) for share in range(shares)]
+    shares = 1 if table.format == "parquet" else 1 + table.stats.rows // (len(table.files) * _ROWS)
+    parts = [(of_file(table, file), groups, share) for file, groups in parts_of(table) for share in range(shares)]
     row = pa.struct([(f"k{i}", type) for i, type in enumerate(types)])
 
-    def read(number: int) -> pa.StructArray:
-        file, groups, share = parts[number]
-        batches = [pa.array([], row)]
-        for batch in batches_of(there, file, groups, names):
+    def read(part: tuple[Table, Sequence[int] | None, int]) -> pa.StructArray:
+        (there, groups, share), batches = part, [pa.array([], row)]
+        for batch in batches_of(there, there.files[0], groups, names):
             columns = [normalized(column.cast(type)) for column, type in zip(batch.columns, types, strict=True)]
             rows = pa.StructArray.from_arrays(columns, fields=list(row))
             if shares > 1:
@@ -184,7 +183,7 @@ def _rows(spark: SparkSession, table: Table, names: Sequence[str], types: Sequen
         return pa.concat_arrays(batches)
 
     # Spark believes that these are few rows, and would send all of them to each worker
-    return rows_of_tasks(spark, len(parts), read, row).hint("merge")
+    return rows_of_tasks(spark, parts, read, row).hint("merge")
 
 
 def _is_read_alike(table: Table, names: Sequence[str]) -> bool:

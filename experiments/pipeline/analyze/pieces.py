@@ -125,7 +125,7 @@ def pieces(
     over all of it, if these are many; else of the rows of each. Raises OSError."""
     if sample is not None:
         sample = None if table.stats.rows <= FEW else max(sample, LEAST / table.stats.rows)
-    home, table = sketch_folder(folder), bare(table)
+    home = sketch_folder(folder)
     units, share = parts_of(table), 1.0
     if sample is not None:
         groups = [(file, tuple(found[i : i + 1])) for file, found in _groups(table).items() for i in range(max(1, len(found)))]
@@ -140,13 +140,13 @@ def pieces(
             units = _runs(chosen, lambda *_: max(1, min(count // _ENOUGH, int(PIECE / each))))
         else:
             share = sample
-    return [Piece(table, file, identities[file.name], states[file], groups, share, joint, home) for file, groups in units]
+    bare = {file: of_file(table, file) for file in table.files}
+    return [Piece(bare[file], file, identities[file.name], states[file], groups, share, joint, home) for file, groups in units]
 
 
-def bare(table: Table) -> Table:
-    """What a worker has to know of a table to read it: no figures."""
-    files = tuple(file.absolute() for file in table.files)
-    return Table(table.name, table.columns, files=files, format=table.format, order=table.order)
+def of_file(table: Table, file: Path) -> Table:
+    """What a worker has to know of a table to read one of its files: no figures."""
+    return Table(table.name, table.columns, files=(file.absolute(),), format=table.format, order=table.order)
 
 
 def batches_of(table: Table, file: Path, groups: Sequence[int] | None, names: Sequence[str]) -> Iterator[pa.RecordBatch]:

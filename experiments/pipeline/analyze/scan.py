@@ -60,15 +60,15 @@ def _frame(spark: SparkSession, pieces: Sequence[Piece]) -> DataFrame:
     """table, columns, content of all pieces together."""
     from pyspark.sql import functions as f
 
-    def sketched(number: int) -> pa.StructArray:
-        return pa.array(list(_rows_of(number, pieces[number])), _ROW)
+    def sketched(numbered: tuple[int, Piece]) -> pa.StructArray:
+        return pa.array(list(_rows_of(*numbered)), _ROW)
 
     def together(columns: pa.Array, number: pa.Array, content: pa.Array) -> bytes:
         return _merged(columns[0].as_py(), number.to_pylist(), content.to_pylist())
 
     together.__annotations__ = {"columns": pa.Array, "number": pa.Array, "content": pa.Array, "return": bytes}
     merge = f.arrow_udf(together, "binary")("columns", "number", "content").alias("content")
-    frame, count = rows_of_tasks(spark, len(pieces), sketched, _ROW), len(pieces)
+    frame, count = rows_of_tasks(spark, list(enumerate(pieces)), sketched, _ROW), len(pieces)
     while count > FAN:
         parent = f.floor(f.col("number") / FAN).cast("int").alias("number")
         frame = frame.groupBy("table", "columns", parent).agg(merge).select("table", "columns", "number", "content")

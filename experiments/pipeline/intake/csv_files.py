@@ -15,19 +15,20 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from experiments.pipeline.intake.opened import PLACE_BITS, Opened, Read, check_distinct, numbered, union
+from experiments.pipeline.intake.opened import PLACE, PLACES, TOLD, Opened, check_distinct, numbered
 from experiments.pipeline.intake.sources import COMPRESSED
 from experiments.pipeline.intake.values import literal
 from experiments.pipeline.spark.errors import PipelineError
-from experiments.pipeline.spark.paths import reader, to_read
+from experiments.pipeline.spark.paths import reader, to_read, to_write
 from experiments.pipeline.spark.session import SMALL
 from optimizer.catalog.delimiters import name_of, rival
 from optimizer.errors import many
@@ -62,7 +63,6 @@ class CsvFiles:
         if header not in ("true", "false"):
             raise PipelineError(f"--option header takes true or false, not {options['header']!r}")
         self.header = header == "true"
-        self.left = SMALL  # bytes that this process still looks at
         self._delimiter("")
 
     def look(self, files: Mapping[str, str]) -> dict[str, Looked]:
@@ -70,22 +70,22 @@ class CsvFiles:
         what Spark raises."""
         with suppress(OSError):  # Spark says why
             size = sum(os.path.getsize(path) for path in files.values())
-            if size <= self.left and not any(path.lower().endswith(COMPRESSED) for path in files.values()):
-                self.left -= size
+            if size <= SMALL and not any(path.lower().endswith(COMPRESSED) for path in files.values()):
                 return {label: self._look(Path(path).read_bytes()) for label, path in files.items()}
         bare = F.col("value") if self.escape is None else F.regexp_replace("value", re.escape(self.escape) + ".", "")
         odd = (F.length(bare) - F.length(F.replace(bare, F.lit(self.quote), F.lit("")))) % 2
-        lines = union([self._lines(path).select(F.lit(label).alias("file"), "*") for label, path in files.items()])
-        looked = lines.select("file", "value", odd.alias("odd"), _AT().alias("id")).where("value <> ''")
+        lines = self.lines(*files.values())
+        looked = lines.select("_file", "value", odd.alias("odd"), _AT().alias("id")).where("value <> ''")
         place = F.when(F.trim("value") != "", F.col("id"))
         nul, quotes = (F.bool_or(F.contains("value", F.lit(text))) for text in ("\0", self.quote))
-        found = looked.groupBy("file").agg(
+        found = looked.groupBy("_file").agg(
             (F.max("odd") == 1).alias("over"), (F.sum("odd") % 2 == 1).alias("open"),
             F.bool_or(~F.is_valid_utf8("value")).alias("marked"), (nul & quotes).alias("nul"),
-            F.min_by("value", place).alias("first"), F.min(place).bitwiseAND((1 << PLACE_BITS) - 1).alias("at"),
+            F.min_by("value", place).alias("first"), F.min(place).bitwiseAND(PLACES).alias("at"),
             F.max_by("value", "id").alias("last"),
         )  # fmt: skip
-        return dict.fromkeys(files, Looked()) | {file: Looked(*looked) for file, *looked in found.collect()}
+        by_path = {unquote(file): Looked(*looked) for file, *looked in found.collect()}
+        return {label: by_path.get(to_write(path), Looked()) for label, path in files.items()}
 
     def _look(self, content: bytes) -> Looked:
         lines = content.removeprefix(codecs.BOM_UTF8).splitlines()
@@ -110,64 +110,26 @@ class CsvFiles:
         delimiter = self._delimiter(label)
         blank = 0  # rows of blanks before the header, where rows go over lines
         if looked.over and self.header and looked.at > 0:
-            blank = sum(row["value"] != "" for row in self._lines(path).head(looked.at))
+            blank = sum(row["value"] != "" for row in self.lines(path).head(looked.at))
         names = self._header(label, path, delimiter, looked, blank) if self.header else list(declared)
         if not names:
             raise PipelineError(f"{label} has no header: --schema with CREATE TABLE names the columns of a table, in their order")
         check_distinct(label, names)
         if len(names) == 1 and looked.over:
             self._check_no_nulls(label, path, delimiter)
-        read: Read = partial(self._rows, path, delimiter, looked, names, blank)
-        return Opened(label, dict.fromkeys(names), read, marked=looked.marked)
-
-    def _rows(
-        self, path: str, delimiter: str, looked: Looked, names: Sequence[str], blank: int, wanted: Sequence[str]
-    ) -> DataFrame:
-        columns = [f"c{i}" for i in range(len(names))]
-        schema = ", ".join(f"{column} string" for column in [*columns, "_bad"])
-        end: str | None = "\n"
-        if looked.over:  # without `lineSep` Spark takes every line break in quotes for the first one
-            end = self._line_end(path, delimiter)
-            header = self.header and not blank
-            options = self._options(delimiter, True, header=header, columnPruning=False, lineSep=end or "\n")
-            frame = reader(self.spark).options(**options).schema(schema).csv(to_read(path))
-            if blank:
-                frame = frame.withColumn("_at", _AT()).where(F.col("_at") > blank).drop("_at")
-        else:
-            frame = self._split(path, delimiter, looked.at if self.header else -1, schema, len(names))
-        broken, line = F.when(F.col("_bad").isNotNull(), f"not {many(len(names), 'field')}"), F.col("_bad")
-        if end is None:
-            text = F.concat_ws("", *columns)
-            broken = broken.when(F.contains(text, F.lit("\r")), "a CR in a file whose lines end in more than one way")
         cut = False  # whether a quote is open at the end of the last line, if that is a row
         with suppress(csv.Error):  # a field beyond the reader's size limit
             cut = "\n" in "".join(self._fields(looked.last or "", delimiter))
-        if looked.open or cut:  # the last row would hold all that comes after the quote
-            frame = frame.withColumn("_at", _AT())
-            last = F.lead("_at").over(Window.partitionBy(F.lit(0)).orderBy("_at")).isNull()
-            last &= F.when(F.concat_ws(" ", *columns).contains("\n"), F.lit(looked.open)).otherwise(F.lit(cut))
-            whole = F.concat_ws(delimiter, *(F.coalesce(F.col(column), F.lit("")) for column in columns))
-            broken, line = F.when(last, _OPEN).otherwise(broken), F.when(last, F.coalesce(line, whole)).otherwise(line)
-        frame = frame.withColumns({"_broken": broken, "_line": line})
-        nulls = ", ".join(map(literal, dict.fromkeys(["", self.options.get("null", "")])))
-        chosen = [columns[names.index(name)] for name in wanted]
-        values = [f"CASE WHEN {column} NOT IN ({nulls}) THEN {column} END" for column in chosen]
-        return frame.selectExpr(*numbered(values), "_broken", "_line")
-
-    def _split(self, path: str, delimiter: str, header: int, schema: str, columns: int) -> DataFrame:
-        """Rows of the lines after the header, -1 if there is none. Spark's reader of CSV would leave out lines of nothing beyond
-        U+0020, such as tabs."""
-        lines = self._lines(path).withColumn("_at", _AT()).where(F.col("_at") > header)
-        if columns > 1:
-            lines = lines.where("value <> ''")
-        return lines.select(
-            F.when(F.col("value") != "", F.from_csv("value", schema, self._options(delimiter))).alias("row")
-        ).select("row.*")
+        end = self._line_end(path, delimiter) if looked.over else "\n"
+        at = blank if looked.over else looked.at if self.header else -1
+        alone = label if looked.open or cut or (looked.over and blank) else ""
+        read = _Rows(self, delimiter, names, looked.over, end, at, looked.open, cut, alone)
+        return Opened({label: path}, dict.fromkeys(names), read, marked=looked.marked)
 
     def _check_no_nulls(self, label: str, path: str, delimiter: str) -> None:
         """Raises PipelineError for an empty line outside of quotes in a file of one column, which Spark leaves out where rows go
         over lines."""
-        lines = (f"{row['value']}\n" for row in self._lines(path).toLocalIterator())
+        lines = (f"{row['value']}\n" for row in self.lines(path).toLocalIterator())
         rows = csv.reader(lines, **self._form(delimiter))
         with suppress(csv.Error):  # a field beyond the reader's size limit
             if self.header:
@@ -178,8 +140,9 @@ class CsvFiles:
                     'write "" for a NULL'
                 )
 
-    def _lines(self, path: str, end: str | None = None) -> DataFrame:
-        return reader(self.spark).text(to_read(path), lineSep=end)
+    def lines(self, *paths: str, end: str | None = None) -> DataFrame:
+        """`value`, and `PLACE`."""
+        return reader(self.spark).text(list(map(to_read, paths)), lineSep=end).selectExpr("value", *PLACE)
 
     def _line_end(self, path: str, delimiter: str) -> str | None:
         """How all rows end; None where they differ. What is in quotes is told apart only where line breaks differ."""
@@ -206,18 +169,18 @@ class CsvFiles:
 
     def _broken_lines(self, path: str) -> Iterator[str]:
         """With their ends."""
-        for row in self._lines(path, "\n").toLocalIterator():
+        for row in self.lines(path, end="\n").toLocalIterator():
             yield from io.StringIO(f"{row['value']}\n", newline="")
 
     def _break_elsewhere(self, path: str) -> str | None:
         """As `_break`: what is between two CR LF has neither CR nor LF where all lines end so."""
         cr, lf = (F.contains("value", F.lit(end)) for end in "\r\n")
-        if not self._lines(path, "\n").where(cr).head(1):
+        if not self.lines(path, end="\n").where(cr).head(1):
             return "\n"
-        [[lfs, crs, count]] = self._lines(path, "\r\n").agg(F.bool_or(lf), F.bool_or(cr), F.count("value")).collect()
+        [[lfs, crs, count]] = self.lines(path, end="\r\n").agg(F.bool_or(lf), F.bool_or(cr), F.count("value")).collect()
         return None if lfs or (crs and count > 1) else "\r" if crs else "\r\n"
 
-    def _options(self, delimiter: str, over: bool = False, **more: Any) -> dict[str, str]:
+    def options_of(self, delimiter: str, over: bool = False, **more: Any) -> dict[str, str]:
         """Spark's: a row of another length is in the column `_bad` as it is."""
         sep = delimiter if delimiter != "\\" else "\\\\"  # Spark takes one for the beginning of an escape
         form = {"sep": sep, "quote": self.quote, "escape": self.escape or self.quote, "multiLine": over, **more}
@@ -236,7 +199,7 @@ class CsvFiles:
                 f"{label} is empty: a CSV file starts with a line of column names\n--option header=false if it has none"
             )
         names = self._names(label, looked.first, delimiter)
-        rows = reader(self.spark).options(**self._options(delimiter, looked.over))
+        rows = reader(self.spark).options(**self.options_of(delimiter, looked.over))
         if "\n" in names[-1]:  # the header goes over lines
             row = rows.schema("c0 string, _bad string").csv(to_read(path)).head(blank + 1)[blank]
             names = [row["c0"]] if row["_bad"] is None else self._names(label, row["_bad"], delimiter)
@@ -271,6 +234,58 @@ class CsvFiles:
 
     def _form(self, delimiter: str) -> dict[str, Any]:
         return {"delimiter": delimiter, "quotechar": self.quote, "escapechar": self.escape, "doublequote": not self.escape}
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Reads files with these `names`, of which all have quotes that go `over` lines or none, rows that end in `end` (None: not
+    all alike), and names in the line `at`, -1 for none; where quotes go over lines, so many rows of blanks before them. `open`,
+    `cut`: a quote is left open at the end of the file, of its last line. `alone`: a file that is not to be read with others."""
+
+    files: CsvFiles
+    delimiter: str
+    names: Sequence[str]
+    over: bool
+    end: str | None
+    at: int
+    open: bool
+    cut: bool
+    alone: str
+
+    def __call__(self, paths: Sequence[str], wanted: Sequence[str]) -> DataFrame:
+        fields = [f"c{i}" for i in range(len(self.names))]
+        schema = ", ".join(f"{field} string" for field in [*fields, "_bad"])
+        rows = self._over(paths, schema) if self.over else self._lines(paths, schema)
+        broken, line = F.when(F.col("_bad").isNotNull(), f"not {many(len(fields), 'field')}"), F.col("_bad")
+        if self.end is None:
+            text = F.concat_ws("", *fields)
+            broken = broken.when(F.contains(text, F.lit("\r")), "a CR in a file whose lines end in more than one way")
+        if self.open or self.cut:  # the last row would hold all that comes after the quote
+            rows = rows.withColumn("_at", _AT())
+            last = F.lead("_at").over(Window.partitionBy(F.lit(0)).orderBy("_at")).isNull()
+            last &= F.when(F.concat_ws(" ", *fields).contains("\n"), F.lit(self.open)).otherwise(F.lit(self.cut))
+            whole = F.concat_ws(self.delimiter, *(F.coalesce(F.col(field), F.lit("")) for field in fields))
+            broken, line = F.when(last, _OPEN).otherwise(broken), F.when(last, F.coalesce(line, whole)).otherwise(line)
+        nulls = ", ".join(map(literal, dict.fromkeys(["", self.files.options.get("null", "")])))
+        chosen = [fields[self.names.index(name)] for name in wanted]
+        values = numbered([f"CASE WHEN {field} NOT IN ({nulls}) THEN {field} END" for field in chosen])
+        return rows.withColumns({"_broken": broken, "_line": line}).selectExpr(*values, *TOLD)
+
+    def _over(self, paths: Sequence[str], schema: str) -> DataFrame:
+        # without `lineSep` Spark takes every line break in quotes for the first one
+        more = {"header": self.files.header and not self.at, "columnPruning": False, "lineSep": self.end or "\n"}
+        source = reader(self.files.spark).options(**self.files.options_of(self.delimiter, True, **more)).schema(schema)
+        rows = source.csv(list(map(to_read, paths))).selectExpr("*", *PLACE)
+        return rows.withColumn("_at", _AT()).where(F.col("_at") > self.at) if self.at else rows
+
+    def _lines(self, paths: Sequence[str], schema: str) -> DataFrame:
+        """Spark's reader of CSV would leave out lines of nothing beyond U+0020, such as tabs."""
+        lines = self.files.lines(*paths).withColumn("_at", _AT().bitwiseAND(PLACES))
+        lines = lines.where((F.col("_start") > 0) | (F.col("_at") > self.at))
+        if len(self.names) > 1:
+            lines = lines.where("value <> ''")
+        row = F.when(F.col("value") != "", F.from_csv("value", schema, self.files.options_of(self.delimiter)))
+        return lines.select("_file", "_start", row.alias("row")).select("_file", "_start", "row.*")
 
 
 def _break(path: str) -> str | None:

@@ -10,73 +10,102 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
+from urllib.parse import unquote
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from experiments.pipeline.intake.opened import Opened, numbered, union
+from experiments.pipeline.intake.opened import PLACE, TOLD, Opened, numbered, union
 from experiments.pipeline.intake.values import FLOAT, NESTED, NO_TEXT, TIMES, literal, possible, trimmed
 from experiments.pipeline.spark.errors import PipelineError
-from experiments.pipeline.spark.paths import reader, to_read
-from experiments.pipeline.spark.session import configured
+from experiments.pipeline.spark.paths import reader, to_read, to_write
 
 _BLANK = " \t\r\n\ufeff"
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _BETWEEN = r"(?<=\})[ \t]*[\r\n]\s*(?=\{)"  # an object that ends on one line and another that begins on a later one
-# for all files together: an expression of its own for each file takes long to be planned
-_PARSED_ONCE = {"spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUnion"}
+_DAMAGED = "is no JSON: cut off, more after its array, or a key twice in a record"
 _MARK = 20201119  # after a record: nothing else may be there
 
 
-def json_records(spark: SparkSession, label: str, path: str) -> DataFrame:
-    """`value`: the records of a file, a text each. Raises PipelineError for a file that is to be one value and is none. Records
-    go over lines where the first line, which is text, leaves an object or an array open; where it is all there is and begins
-    with an array, that has the records."""
-    lines = _text(spark, path)
+def whole_files(spark: SparkSession, paths: Sequence[str]) -> frozenset[str]:
+    """Those of the files whose records go over lines: where the first line, which is text, leaves an object or an array open;
+    where it is all there is and begins with an array, that has the records."""
+    lines = _text(spark, paths).withColumn("at", F.monotonically_increasing_id())
+    first = lines.groupBy("_file").agg(F.min_by("value", "at").alias("value"), (F.count("at") == 1).alias("alone"))
     start, opened = F.left("value", F.lit(1)), _depth(F.col("value")) > 0
-    alone = opened & F.is_valid_utf8("value") & ~F.endswith("value", F.lit("}"))
-    match lines.select(start, F.when(start == "{", alone).otherwise(opened)).head(2):
-        case [("[", True), *_] | [("{", True), *_] | [("[", _)]:
-            pass
-        case _:
-            return lines
-    whole = _text(spark, path, whole=True)
-    unfit = F.when(~F.is_valid_utf8("value"), NO_TEXT).otherwise(_unfit(F.col("value")))
-    texts = whole.select(_marked(_joined(F.col("value"))).alias("all"), unfit.alias("unfit"))
+    text = opened & F.is_valid_utf8("value") & ~F.endswith("value", F.lit("}"))
+    over = F.when(start == "{", text).otherwise((start == "[") & (opened | F.col("alone")))
+    found = {unquote(row["_file"]) for row in first.where(over).select("_file").collect()}
+    return frozenset(path for path in paths if to_write(path) in found)
+
+
+def faults(spark: SparkSession, files: Mapping[str, str]) -> dict[str, str]:
+    """What is wrong with files that are to be one value each, by label, for paths by label."""
+    fine = F.try_variant_get("all", "$[1]", "int").eqNullSafe(_MARK)
     try:
-        fine = texts.select(F.try_variant_get("all", "$[1]", "int").eqNullSafe(_MARK), "unfit").head()
+        found = _whole(spark, list(files.values())).where(~fine | F.col("unfit").isNotNull()).select("_file", "unfit").collect()
     except Exception as error:
-        if "VARIANT_SIZE_LIMIT" in str(error) or "VARIANT_CONSTRUCTOR_SIZE_LIMIT" in str(error):
-            raise PipelineError(f"{label} is one value of more than 128 MB; write its records one a line") from error
-        raise
-    if fine is not None and (fine[1] or not fine[0]):
-        wrong = f"has {fine[1]}" if fine[1] else "is no JSON: cut off, more after its array, or a key twice in a record"
-        raise PipelineError(f"{label} {wrong}\nrecords one a line are checked one by one")
-    return texts.select(F.explode(F.try_variant_get("all", "$[0]", "array<variant>"))).select(F.to_json("col").alias("value"))
+        if "VARIANT_SIZE_LIMIT" not in str(error) and "VARIANT_CONSTRUCTOR_SIZE_LIMIT" not in str(error):
+            raise
+        if len(files) > 1:
+            return {label: text for file in files.items() for label, text in faults(spark, dict([file])).items()}
+        return {label: f"{label} is one value of more than 128 MB; write its records one a line" for label in files}
+    labels = {to_write(path): label for label, path in files.items()}
+    why = {labels[unquote(file)]: f"has {unfit}" if unfit else _DAMAGED for file, unfit in found}
+    return {label: f"{label} {what}\nrecords one a line are checked one by one" for label, what in why.items()}
 
 
-def without_keys(records: DataFrame) -> str:
-    """Why there is no key in a file, of which these are the records."""
-    first = _parsed(records).select("_broken").head()
+def without_keys(opened: Opened, path: str) -> str:
+    """Why there is no key in a file."""
+    first = opened.read([path], []).select("_broken").head()
     if first is None:
         return "is empty: a JSON file holds records, one a line"
     return f"has no record with a key: the first line that is not empty is {first[0] or 'an object of none'}"
 
 
-def open_json(spark: SparkSession, files: Mapping[str, DataFrame]) -> list[Opened]:
-    """Files of one table, for records by label: each with the columns of all."""
-    with configured(spark, _PARSED_ONCE):
-        masks = _masks(spark, union(list(files.values())))
+def open_json(spark: SparkSession, paths: Mapping[str, str], whole: frozenset[str]) -> Opened:
+    """Files of one table, of which those in `whole` are one value. Raises PipelineError."""
+    read = _Records(spark, whole)
+    masks = _masks(spark, read, list(paths.values()))
     for name in masks:
         _key(name)
-    return [Opened(label, dict.fromkeys(masks), partial(_rows, one), masks=masks, open=True) for label, one in files.items()]
+    return Opened(paths, dict.fromkeys(masks), read, masks=masks, open=True)
 
 
-def _text(spark: SparkSession, path: str, whole: bool = False) -> DataFrame:
-    """`value`: a line that is not blank, or the whole text, without blanks around it."""
-    lines = reader(spark).text(to_read(path), wholetext=whole)
-    return lines.select(F.btrim("value", F.lit(_BLANK)).alias("value")).where("value <> ''")
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """Reads the records of files, each a line, or all the one value of files that are in `whole`."""
+
+    spark: SparkSession
+    whole: frozenset[str]
+
+    def __call__(self, paths: Sequence[str], names: Sequence[str]) -> DataFrame:
+        values = numbered([f"try_variant_get(record, {literal(f'$[0]{_key(name)}')}, 'string')" for name in names])
+        line = F.when(F.col("_broken").isNotNull(), F.col("value"))
+        return _parsed(self.texts(paths)).withColumn("_line", line).selectExpr(*values, *TOLD)
+
+    def texts(self, paths: Sequence[str]) -> DataFrame:
+        """`value`: the records, a text each; `PLACE`."""
+        one, others = [path for path in paths if path in self.whole], [path for path in paths if path not in self.whole]
+        found = [_text(self.spark, others)] if others else []
+        if one:
+            records = F.explode(F.try_variant_get("all", "$[0]", "array<variant>")).alias("record")
+            found.append(_whole(self.spark, one).select(records, "_file", "_start").withColumn("value", F.to_json("record")))
+        return union([frame.select("value", "_file", "_start") for frame in found])
+
+
+def _text(spark: SparkSession, paths: Sequence[str], whole: bool = False) -> DataFrame:
+    """`value`: lines that are not blank, or whole texts, without blanks around them; `PLACE`."""
+    lines = reader(spark).text(list(map(to_read, paths)), wholetext=whole)
+    return lines.select(F.btrim("value", F.lit(_BLANK)).alias("value"), *map(F.expr, PLACE)).where("value <> ''")
+
+
+def _whole(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """`all`: the value of each file, as an array and marked; `unfit`: why it cannot be one; `PLACE`."""
+    unfit = F.when(~F.is_valid_utf8("value"), NO_TEXT).otherwise(_unfit(F.col("value")))
+    texts = _text(spark, paths, whole=True)
+    return texts.select(_marked(_joined(F.col("value"))).alias("all"), unfit.alias("unfit"), "_file", "_start")
 
 
 def _parsed(records: DataFrame) -> DataFrame:
@@ -85,16 +114,13 @@ def _parsed(records: DataFrame) -> DataFrame:
     return frame.withColumn("_broken", _reason(F.col("value"), F.col("record")))
 
 
-def _rows(records: DataFrame, names: Sequence[str]) -> DataFrame:
-    values = numbered([f"try_variant_get(record, {literal(f'$[0]{_key(name)}')}, 'string')" for name in names])
-    return _parsed(records).selectExpr(*values, "_broken", "CASE WHEN _broken IS NOT NULL THEN value END AS _line")
-
-
-def _masks(spark: SparkSession, records: DataFrame) -> dict[str, int | None]:
+def _masks(spark: SparkSession, read: _Records, paths: Sequence[str]) -> dict[str, int | None]:
     """What all values of a key may be (`values.possible`), as far as JSON says; keys in the order of the first record, then by
     name."""
     # no filter, for which Spark would parse each record once more
-    good = _parsed(records).selectExpr("if(_broken IS NULL, try_variant_get(record, '$[0]', 'variant'), NULL) AS record")
+    good = _parsed(read.texts(paths)).selectExpr(
+        "if(_broken IS NULL, try_variant_get(record, '$[0]', 'variant'), NULL) AS record"
+    )
     values = good.lateralJoin(spark.tvf.variant_explode(F.col("record").outer()))
     text = f"{trimmed('value::string')} AS text"
     told = values.where("key IS NOT NULL").selectExpr("key", text, "schema_of_variant(value) AS type")
@@ -102,8 +128,8 @@ def _masks(spark: SparkSession, records: DataFrame) -> dict[str, int | None]:
         WHEN type RLIKE '^DECIMAL[(]([0-9]|1[0-8]),' THEN {FLOAT} ELSE -1 END"""
     mask = F.expr(f"bit_and(if(type RLIKE '^(OBJECT|ARRAY)', {NESTED}, {possible('text')} & {allowed}))")
     found = dict(told.groupBy("key").agg(mask).orderBy("key").collect())
-    first = records.selectExpr("json_object_keys(value) AS keys").where("keys IS NOT NULL").head()
-    names = dict.fromkeys([*(first["keys"] if first else ()), *found])
+    each = (read.texts([path]).selectExpr("json_object_keys(value) AS keys").where("keys IS NOT NULL").head() for path in paths)
+    names = dict.fromkeys([*next((first["keys"] for first in each if first is not None), ()), *found])
     return {name: found[name] for name in names if name in found}
 
 

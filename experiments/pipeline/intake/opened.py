@@ -1,4 +1,4 @@
-"""A file, or a table elsewhere, as Spark reads it: columns before any check."""
+"""Files, or a table elsewhere, as Spark reads them: columns before any check."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import groupby
 from typing import TypeVar
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import pyarrow as pa
 import pyarrow.orc as orc
@@ -18,59 +19,98 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DateType, DecimalType, TimestampNTZType, TimestampType
 
+from executor.spark.waiting import is_remote
 from experiments.pipeline.intake.prepare import CPP, damage
 from experiments.pipeline.intake.sources import Source, Values, partition_values
 from experiments.pipeline.intake.values import literal, quoted, read_type, stored_type
 from experiments.pipeline.spark.errors import PipelineError, causes, explain, is_sparks
-from experiments.pipeline.spark.paths import reader, to_read
+from experiments.pipeline.spark.paths import reader, to_read, to_write
 from experiments.redacted import redacted
 from optimizer.algebra.columns import DataType
 from optimizer.catalog.dataset import SCHEMA_FILE
 
+OPEN_COST = "spark.sql.files.openCostInBytes"
 BATCH = 64  # files of one query: a plan grows with each
-PLACE_BITS = 33  # of a monotonically increasing id: the place in its partition, whose number is the rest
+PLACES = (1 << 33) - 1  # bits of a monotonically increasing id: the place in its partition, whose number is the rest
 _UNREACHED = r"\S*(Access|Connect|Host|Socket|Timeout|Interrupted|AWS|BlockMissing|FileNotFound|URISyntax)\w*Exception"
 # how ORC is to read days of files that do not say their calendar; it then shifts ten days to these
 _AS_WRITTEN = {"orc.proleptic.gregorian.default": "true"}
 _SHIFTED = "DATE'1582-10-15' AND DATE'1582-10-24'"
 _CALENDAR = "a day from 5 to 24 October 1582, in a file that does not say its calendar"
+PLACE = ("_metadata.file_path AS _file", "_metadata.file_block_start AS _start")
+TOLD = ("_file", "_start", "_broken", "_line")
 Result = TypeVar("Result")
-Read = Callable[[Sequence[str]], DataFrame]
+Read = Callable[[Sequence[str], Sequence[str]], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """One file, or one table of a database.
+    """One file, several that have the same columns, or one table of a database.
 
-    `types`: by column, in the file's order, the stored type; None for texts. `read` gives some of the columns as `v0`, `v1` …;
-    `_broken`, why a row cannot be told apart into columns, else NULL; and `_line`, the row as the file has it, where known.
-    `folders`: columns that folders are named after. `masks`: what all values of a column of texts may be (`values.possible`),
-    where that is known; `said`: the types of texts whose source has one. `open`: what other files have and this one lacks is
-    NULL. `numbered`: rows have an order, and so a number. `marked`: a file with bytes that are no text.
+    `paths`: where Spark reads each file, by label. `types`: by column, in the order of the files, the stored type; None for
+    texts. `read` gives of these paths some of the columns as `v0`, `v1` …; `_file`, which Spark read, and `_start`, from which
+    byte on; `_broken`, why a row cannot be told apart into columns, else NULL; and `_line`, the row as the file has it, where
+    known. `folders`: by label, the values of the columns that its folders are named after. `masks`: what all values of a column
+    of texts may be (`values.possible`), where that is known; `said`: the types of texts whose source has one. `open`: what other
+    files have and these lack is NULL. `numbered`: rows have an order, and so a number. `marked`: some bytes are no text.
     """
 
-    label: str
+    paths: Mapping[str, str]
     types: Mapping[str, DataType | None]
     read: Read
-    folders: Values = field(default_factory=dict)
+    folders: Mapping[str, Values] = field(default_factory=dict)
     masks: Mapping[str, int | None] = field(default_factory=dict)
     said: Mapping[str, DataType] = field(default_factory=dict)
     open: bool = False
     numbered: bool = True
     marked: bool = False
 
+    @property
+    def label(self) -> str:
+        """Of the first file."""
+        return next(iter(self.paths))
+
     def rows(self, names: Sequence[str]) -> DataFrame:
         """As `read`, of any columns: values of folders are texts, columns that are not there NULL."""
-        own = [name for name in names if name in self.types and name not in self.folders]
-        values = [f"v{own.index(name)}" if name in own else literal(self.folders.get(name)) for name in names]
-        return self.read(own).selectExpr(*numbered(values), "_broken", "_line")
+        folders = {name for values in self.folders.values() for name in values}
+        own = [name for name in names if name in self.types and name not in folders]
+        values = [f"v{own.index(name)}" if name in own else self._of_folders(name) for name in names]
+        return self.read(list(self.paths.values()), own).selectExpr(*numbered(values), *TOLD)
 
-    def within(self, folders: Values) -> Opened:
-        """The file with the columns that its folders are named after, as texts. Raises PipelineError when it has one itself."""
-        own = {name.lower() for name in self.types}
-        if (twin := next((name for name in folders if name.lower() in own), None)) is not None:
-            raise PipelineError(f'{self.label} has a column "{twin}" and lies in a folder {twin}=...; rename one of them')
-        return replace(self, types={**self.types, **dict.fromkeys(folders)}, folders=folders)
+    def _of_folders(self, name: str) -> str:
+        said = {
+            to_write(self.paths[file]): value for file, values in self.folders.items() if (value := values.get(name)) is not None
+        }
+        pairs = ", ".join(literal(text) for pair in said.items() for text in pair)
+        return f"try_element_at(map({pairs}), url_decode(replace(_file, '+', '%2B')))" if said else literal(None)
+
+    def within(self, folders: Mapping[str, Values]) -> Opened:
+        """The files with the columns that their `folders` are named after, as texts. Raises PipelineError when they have one
+        themselves."""
+        folders, own = {label: folders[label] for label in self.paths}, {name.lower() for name in self.types}
+        names = {name: label for label, values in folders.items() for name in values}
+        if (twin := next((name for name in names if name.lower() in own), None)) is not None:
+            raise PipelineError(f'{names[twin]} has a column "{twin}" and lies in a folder {twin}=...; rename one of them')
+        return replace(self, types={**self.types, **dict.fromkeys(names)}, folders=folders)
+
+
+def joined(spark: SparkSession, files: Sequence[Opened]) -> list[Opened]:
+    """Of many files, those that are next to one another and alike as one, for Spark plans each by itself; few ones are left as
+    they are, since parts of them are for all cores."""
+    if len(files) < 2 * slots(spark):
+        return list(files)
+    found: list[Opened] = []
+    for _, alike in groupby(files, lambda one: replace(one, paths={}, folders={})):
+        for some in batches(list(alike)):
+            paths = {label: path for one in some for label, path in one.paths.items()}
+            folders = {label: values for one in some for label, values in one.folders.items()}
+            found.append(replace(some[0], paths=paths, folders=folders))
+    return found
+
+
+def slots(spark: SparkSession) -> int:
+    """How many tasks run at a time; how many cores a server has it does not say."""
+    return 16 if is_remote(spark) else int(spark.sparkContext.defaultParallelism)
 
 
 def open_typed(spark: SparkSession, format: str, label: str, path: str) -> Opened:
@@ -93,20 +133,33 @@ def open_typed(spark: SparkSession, format: str, label: str, path: str) -> Opene
     # Arrow counts ORC's timestamps in nanoseconds, Spark in microseconds, and takes `zoned` ones for moments of its own time zone
     kept = [pa.timestamp("us", type.tz) if format == "orc" and pa.types.is_timestamp(type) else type for type in schema.types]
     types = dict(zip(schema.names, map(stored_type, kept), strict=True))
+    read_as = {name: kind for name, type in types.items() if not pa.types.is_null(type) and (kind := read_type(type)) is not None}
+    moments = {name for name in zoned & read_as.keys() if read_as[name] == "timestamp_ntz"}
+    columns = ", ".join(f"{quoted(name)} {'timestamp' if name in moments else kind}" for name, kind in read_as.items())
+    values = {name: f"CAST({quoted(name)} AS timestamp_ntz)" if name in moments else quoted(name) for name in read_as}
+    days = {name: f"CAST({quoted(name)} AS date) BETWEEN {_SHIFTED}" for name in read_as if pa.types.is_temporal(types[name])}
+    read = _Stored(spark, format, columns or "_none string", values, days if unsaid else {})
+    return Opened({label: path}, types, read)
 
-    def read(names: Sequence[str]) -> DataFrame:
-        there = [name for name in names if not pa.types.is_null(types[name])]
-        read_as = {name: read_type(types[name]) for name in there}
-        moments = {name for name in zoned & read_as.keys() if read_as[name] == "timestamp_ntz"}
-        columns = ", ".join(f"{quoted(name)} {'timestamp' if name in moments else read_as[name]}" for name in there)
-        source = reader(spark).format(format).options(**_AS_WRITTEN if unsaid else {})
-        frame = source.schema(columns or "_none string").load(to_read(path))
-        values = {name: f"CAST({quoted(name)} AS timestamp_ntz)" if name in moments else quoted(name) for name in there}
-        days = [f"CAST({quoted(name)} AS date) BETWEEN {_SHIFTED}" for name in there if pa.types.is_temporal(types[name])]
-        broken = f"CASE WHEN {' OR '.join(days)} THEN {literal(_CALENDAR)} END" if unsaid and days else literal(None)
-        return _selected(frame, [values.get(name, literal(None)) for name in names], broken)
 
-    return Opened(label, types, read)
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """Reads files of a format: columns by their expressions in `values`; `days`: conditions under which they are not what was
+    written."""
+
+    spark: SparkSession
+    format: str
+    columns: str
+    values: Mapping[str, str]
+    days: Mapping[str, str]
+
+    def __call__(self, paths: Sequence[str], names: Sequence[str]) -> DataFrame:
+        source = reader(self.spark).format(self.format).options(**_AS_WRITTEN if self.days else {}).schema(self.columns)
+        days = [self.days[name] for name in names if name in self.days]
+        broken = f"CASE WHEN {' OR '.join(days)} THEN {literal(_CALENDAR)} END" if days else literal(None)
+        values = [self.values.get(name, literal(None)) for name in names]
+        told = (*PLACE, f"{broken} AS _broken", f"{literal(None)} AS _line")
+        return source.load(list(map(to_read, paths))).selectExpr(*numbered(values), *told)
 
 
 def open_elsewhere(spark: SparkSession, table: Source, files: Sequence[str]) -> list[Opened]:
@@ -154,8 +207,13 @@ def _open(spark: SparkSession, table: Source, files: Sequence[str]) -> Opened:
         except Exception:  # a type of Spark's own
             types[one.name] = pa.struct([pa.field(one.dataType.simpleString(), pa.null())])
     types.update(dict.fromkeys([*said, *(name for each in folders.values() for name in each if name in types)]))
-    opened = Opened(label, types, lambda names: _selected(frame, list(map(quoted, names))), said=said, numbered=False)
-    return opened.within(folders[files[0]]) if len(files) == 1 else opened
+
+    def read(_: Sequence[str], names: Sequence[str]) -> DataFrame:
+        told = zip((literal(quote(to_write(label))), "0L", literal(None), literal(None)), TOLD, strict=True)
+        return frame.selectExpr(*numbered(list(map(quoted, names))), *(f"{value} AS {name}" for value, name in told))
+
+    opened = Opened({label: label}, types, read, said=said, numbered=False)
+    return opened.within(folders) if len(files) == 1 else opened
 
 
 def _exact_as_texts(frame: DataFrame, options: Mapping[str, str]) -> dict[str, DataType]:
@@ -172,10 +230,6 @@ def _exact_as_texts(frame: DataFrame, options: Mapping[str, str]) -> dict[str, D
         and not one.metadata.get("logical_time_type")  # a time of day, which Spark makes a timestamp
     }
     return {name: pa.timestamp("us") if pa.types.is_timestamp(type) else type for name, type in types.items()}
-
-
-def _selected(frame: DataFrame, values: Sequence[str], broken: str = literal(None)) -> DataFrame:
-    return frame.selectExpr(*numbered(values), f"{broken} AS _broken", f"{literal(None)} AS _line")
 
 
 def listed(spark: SparkSession, table: Source) -> Source:
@@ -249,4 +303,4 @@ def batches(files: Sequence[Result]) -> list[Sequence[Result]]:
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:
     """One after the other: partitions keep the order of the frames."""
-    return reduce(lambda one, other: one.unionAll(other), frames)
+    return reduce(DataFrame.unionAll, frames)

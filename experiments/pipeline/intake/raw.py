@@ -1,7 +1,7 @@
 """One table on its way from opened files to the dataset.
 
 FOLDER/part-00000.parquet   all rows, a part for each Spark partition, in the order of the files and of their rows: `c0`, `c1` …,
-                            the values; `reason`, NULL for good rows, `column`, `value`, `record`; `file`
+                            the values; `reason`, NULL for good rows, `column`, `value`, `record`
 FOLDER/removed/*.parquet    good rows that break keys: part, place, reason, column (names joined by NUL)
 
 A row is known by its part and its place in it. At the end each part is read once more, and its good rows go into the dataset.
@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +27,10 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from executor.atomic import atomic_output, make_folder
-from executor.spark.waiting import is_remote
-from experiments.pipeline.intake.opened import Opened, batches, union
+from experiments.pipeline.intake.opened import OPEN_COST, Opened, batches, slots, union
 from experiments.pipeline.intake.values import NO_TEXT, converted, literal, quoted
 from experiments.pipeline.spark.paths import reader, to_read, to_write
-from experiments.pipeline.spark.session import SMALL, Say, Start
+from experiments.pipeline.spark.session import SMALL, Say, Start, configured
 from experiments.pipeline.spark.tasks import run_tasks
 from optimizer.algebra.types import type_name
 from optimizer.catalog.declarations import ColumnDeclaration
@@ -38,24 +38,24 @@ from optimizer.catalog.declarations import ColumnDeclaration
 Facts = dict[str, Any]
 _LONGEST = 80  # characters of a rejected value that is told
 _GROUP_ROWS = 122_880
-_TOLD = pa.schema([(name, pa.string()) for name in ("reason", "column", "value", "record", "file")])
-_REJECTS = _TOLD.append(pa.field("row", pa.int64()))
+_TOLD = pa.schema([(name, pa.string()) for name in ("reason", "column", "value", "record")])
+_REJECTS = _TOLD.append(pa.field("file", pa.string())).append(pa.field("row", pa.int64()))
 
 
-def checked(file: Opened, targets: Sequence[ColumnDeclaration]) -> DataFrame:
-    """`c0`, `c1` …: the targets' values of all rows; `reason`, NULL for good rows, `column`, `value`, `record`; `file`. Bytes
-    that are no text are a mark in `value` and `record`."""
-    stored = [file.types.get(target.name) for target in targets]
+def checked(files: Opened, targets: Sequence[ColumnDeclaration]) -> DataFrame:
+    """`c0`, `c1` …: the targets' values of all rows; `reason`, NULL for good rows, `column`, `value`, `record`; `file`, `start`,
+    where they are from. Bytes that are no text are a mark in `value` and `record`."""
+    stored = [files.types.get(target.name) for target in targets]
     both = list(enumerate(zip(targets, stored, strict=True)))
     values = [f"{converted(f'v{i}', type, target.type)} AS c{i}" for i, (target, type) in both]
-    frame = file.rows([target.name for target in targets]).selectExpr("*", *values)
+    frame = files.rows([target.name for target in targets]).selectExpr("*", *values)
     faults = [f"WHEN _broken IS NOT NULL THEN struct(_broken AS reason, {literal(None)} AS column, {literal(None)} AS value)"]
     record = []
     for i, (target, type) in both:
         shown = f"lower(hex(v{i}))" if type is not None and pa.types.is_binary(type) else f"CAST(v{i} AS string)"
         record.append(f"{shown} AS {quoted(target.name)}")
         conditions = [(f"v{i} IS NOT NULL AND c{i} IS NULL", f"not a {type_name(target.type)}")]
-        if (file.marked and type is None) or (type is not None and pa.types.is_string(type)):
+        if (files.marked and type is None) or (type is not None and pa.types.is_string(type)):
             conditions.insert(0, (f"contains(v{i}, '\ufffd')" if type is None else f"NOT is_valid_utf8(v{i})", NO_TEXT))
         if target.not_null:
             conditions.append((f"c{i} IS NULL", "NULL, which is forbidden here"))
@@ -65,7 +65,7 @@ def checked(file: Opened, targets: Sequence[ColumnDeclaration]) -> DataFrame:
     line = f"coalesce(_line, to_json(struct({', '.join(record)}), map('ignoreNullFields', 'false')))"
     return frame.selectExpr("*", f"CASE {' '.join(faults)} END AS fault").selectExpr(
         *(f"c{i}" for i in range(len(targets))), "fault.reason", "fault.column", "make_valid_utf8(fault.value) AS value",
-        f"make_valid_utf8(CASE WHEN fault IS NOT NULL THEN {line} END) AS record", f"{literal(file.label)} AS file",
+        f"make_valid_utf8(CASE WHEN fault IS NOT NULL THEN {line} END) AS record", "_file AS file", "_start AS start",
     )  # fmt: skip
 
 
@@ -106,27 +106,29 @@ class RawTable:
         if isinstance(self.files, Mapping):
             for file, rows in self.files.items():
                 self.parts.append({"file": file, "rows": len(rows)})
-                told = [*(pa.nulls(len(rows), pa.string()) for _ in _TOLD.names[:-1]), pa.repeat(file, len(rows))]
+                told = [pa.nulls(len(rows), pa.string()) for _ in _TOLD]
                 raw = pa.table([*rows.columns, *told], [*self.places(rows.column_names), *_TOLD.names])
                 pq.write_table(raw, make_folder(self.folder) / self.paths[-1].name, write_page_checksum=True)
             say(f"{self.name}: {len(self.files)} of {len(self.files)} files, {sum(map(len, self.files.values())):,} rows read")
             return self.parts
-        # a large file is for all cores, many small ones are for one each; how many cores a server has it does not say
-        cores = 16 if is_remote(self.spark) else self.spark.sparkContext.defaultParallelism
-        splits = max(1, 2 * cores // max(1, len(self.files)))
-        self.spark.conf.set("spark.sql.files.minPartitionNum", str(splits))
-        done, written = 0, self.folder / "batch"
+        # a large file is for all cores, many small ones are for one each
+        count, done, written = sum(len(one.paths) for one in self.files), 0, self.folder / "batch"
+        few = {"spark.sql.files.minPartitionNum": str(2 * slots(self.spark) // count), OPEN_COST: str(4 << 20)}
         for files in batches(self.files):
-            rows = union([checked(file, self.columns) for file in files])
-            rows.write.mode("overwrite").option("compression", "zstd").parquet(to_write(written))
+            with configured(self.spark, few if count < 2 * slots(self.spark) else {}):
+                rows = union([checked(one, self.columns) for one in files])
+                rows.write.mode("overwrite").option("compression", "zstd").parquet(to_write(written))
+            labels = {to_write(path): label for one in files for label, path in one.paths.items()}
+            order, found = list(labels), list[tuple[int, int, Path]]()
             for path in sorted(written.glob("part-*.parquet")):
-                first = next(pq.ParquetFile(path).iter_batches(1, columns=["file"]), None)
-                if first is not None or not self.parts:
-                    file = first["file"][0].as_py() if first is not None else ""
-                    self.parts.append({"file": file, "rows": pq.read_metadata(path).num_rows})
-                    os.replace(path, self.paths[-1])
-            done += len(files)
-            say(f"{self.name}: {done} of {len(self.files)} files, {sum(part['rows'] for part in self.parts):,} rows read")
+                first = next(pq.ParquetFile(path).iter_batches(1, columns=["file", "start"]), pa.table({})).to_pylist()
+                if first or not (self.parts or found):
+                    found.append((order.index(unquote(first[0]["file"])), first[0]["start"], path) if first else (0, 0, path))
+            for place, _, path in sorted(found):
+                self.parts.append({"file": labels[order[place]], "rows": pq.read_metadata(path).num_rows})
+                os.replace(path, self.paths[-1])
+            done += sum(len(one.paths) for one in files)
+            say(f"{self.name}: {done} of {count} files, {sum(part['rows'] for part in self.parts):,} rows read")
             shutil.rmtree(written)
         return self.parts
 
@@ -158,7 +160,14 @@ class RawTable:
         their places then: good ones in a file for each part, the others, where there are any, in `rejects`."""
         names, removed = [column.name for column in self.columns], str(self.removed) if self.removed.exists() else None
         tasks = [
-            {"raw": str(path), "part": i, "before": self._before[i], "names": names, "removed": removed}
+            {
+                "raw": str(path),
+                "part": i,
+                "file": self.parts[i]["file"],
+                "before": self._before[i],
+                "names": names,
+                "removed": removed,
+            }
             | {"good": str(target / path.name), "bad": str(rejects / path.name)}
             for i, path in enumerate(self.paths)
         ]
@@ -175,8 +184,8 @@ class RawTable:
 def finish_part(task: Facts) -> Facts:
     """The rows of a raw part in their places: a task, which may be repeated.
 
-    in   {"raw", "part": its number, "before": rows of its file before it or null, "names" of the columns, "removed": folder or
-         null, "good", "bad": files to be written}
+    in   {"raw", "part": its number, "file" that it is from, "before": rows of that before it or null, "names" of the columns,
+         "removed": folder or null, "good", "bad": files to be written}
     out  {"rejected": as `RawTable.finish` tells of them, maybe several for one reason and column}
     """
     names, entries, start = task["names"], list[Facts](), 0
@@ -194,12 +203,12 @@ def finish_part(task: Facts) -> Facts:
             gone = removed.slice(low, high - low)
             places = gone["place"].to_numpy().astype(int) - start
             bad_rows = rows.filter(pa.array(~keep)).select(_TOLD.names).cast(_TOLD)
-            told = [bad_rows, _told(gone, values.take(places), rows["file"])]
-            rejects = pa.concat_tables(told)
+            rejects = pa.concat_tables([bad_rows, _told(gone, values.take(places))])
             if len(rejects):
                 numbers = pa.array(np.append(np.flatnonzero(~keep), places) + start + 1)
                 row = pa.nulls(len(numbers)) if task["before"] is None else pc.add(numbers, task["before"])
-                rejects = rejects.append_column("row", row.cast(pa.int64()))
+                file = pa.repeat(task["file"], len(numbers))
+                rejects = rejects.append_column("file", file).append_column("row", row.cast(pa.int64()))
                 bad = bad or _writer(files, task["bad"], _REJECTS)
                 bad.write_table(rejects)
                 entries += _entries(rejects)
@@ -209,14 +218,14 @@ def finish_part(task: Facts) -> Facts:
     return {"rejected": entries}
 
 
-def _told(gone: pa.Table, records: pa.Table, files: pa.ChunkedArray) -> pa.Table:
+def _told(gone: pa.Table, records: pa.Table) -> pa.Table:
     """What is said of rows that break keys."""
     told, texts = [], [one.cast(pa.string()) if pa.types.is_temporal(one.type) else one for one in records.columns]
     records = pa.table(texts, records.column_names)  # Python has no year 0
     for one, record in zip(gone.to_pylist(), records.to_pylist(), strict=True):
         names = one["column"].split("\0")
         value = ", ".join(str(_shown(record[name])) for name in names)
-        known = {"reason": one["reason"], "column": ", ".join(names), "file": files[0].as_py()}
+        known = {"reason": one["reason"], "column": ", ".join(names)}
         told.append({**known, "value": value, "record": json.dumps(record, ensure_ascii=False, default=_shown)})
     return pa.Table.from_pylist(told, _TOLD)
 

@@ -10,17 +10,17 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from executor.atomic import make_folder, write_file
 from experiments.pipeline.intake.clean import read_clean
-from experiments.pipeline.intake.csv_files import CsvFiles, Looked
+from experiments.pipeline.intake.csv_files import CsvFiles
 from experiments.pipeline.intake.declared import declared_tables, publish_declared, reference_text
-from experiments.pipeline.intake.json_files import json_records, open_json, without_keys
+from experiments.pipeline.intake.json_files import faults, open_json, whole_files, without_keys
 from experiments.pipeline.intake.keys import check_constraints
-from experiments.pipeline.intake.opened import Opened, Result, batches, damaged_file, listed, open_elsewhere, open_typed, reading
+from experiments.pipeline.intake.opened import Opened, batches, damaged_file, joined, listed, open_elsewhere, open_typed, reading
 from experiments.pipeline.intake.prepare import damage, prepare, read_as
 from experiments.pipeline.intake.raw import Facts, RawTable
 from experiments.pipeline.intake.request import VECTORIZED, ImportRequest, Plan, read_inputs
@@ -39,6 +39,8 @@ from optimizer.errors import many
 _OF_COLUMNS = "ArrayIndexOutOfBounds|nanos > 999999999"
 
 _MOST_TOLD = 20  # reasons of one message
+_TEXTS = ("csv", "json")
+Result = TypeVar("Result")
 
 
 class _BadFiles(Exception):
@@ -192,14 +194,15 @@ class Tables:
         """The files of each table. Raises _BadFiles."""
         trouble: dict[str, str] = {}
         paths = {one.name: self._prepared(one, trouble) for one in tables}
-        looked: dict[str, Looked] = {}
-        for some in batches([item for one in tables if one.format == "csv" for item in paths[one.name].items()]):
-            looked |= self.csv.look(dict(some))
+        of_csv, of_json = ([file for one in tables if one.format == each for file in paths[one.name].items()] for each in _TEXTS)
+        looked = self.csv.look(dict(of_csv)) if of_csv else {}
+        whole = whole_files(self.spark, [path for _, path in of_json]) if of_json else frozenset()
+        trouble |= faults(self.spark, {label: path for label, path in of_json if path in whole}) if whole else {}
         found: dict[str, list[Opened]] = {}
         for table in tables:
             here = paths[table.name]
             self.say(f"{table.name}: looking at {many(len(here), 'file') if table.files else table.label}")
-            if not table.files or (table.path is not None and table.format not in ("csv", "json")):
+            if not table.files or (table.path is not None and table.format not in _TEXTS):
                 try:
                     found[table.name] = open_elsewhere(self.spark, table, list(here))
                 except PipelineError:  # maybe since Spark takes the columns from a damaged file, without saying from which
@@ -207,26 +210,26 @@ class Tables:
                         raise
                     trouble |= bad
                 continue
-            opened, records = list[Opened](), dict[str, DataFrame]()
+            opened, records = list[Opened](), dict[str, str]()
             for label, path in here.items():
                 try:
                     match table.format:
                         case "csv":
                             opened.append(self.csv.open(label, path, looked[label], self._declared_names(table)))
                         case "json":
-                            records[label] = json_records(self.spark, label, path)
+                            records |= {label: path} if label not in trouble else {}
                         case format:
                             opened.append(open_typed(self.spark, read_as(label, path, format), label, path))
                 except PipelineError as error:
                     trouble[label] = str(error)
             for some in batches(list(records.items())):
                 try:
-                    opened += open_json(self.spark, dict(some))
+                    opened.append(open_json(self.spark, dict(some), whole))
                 except PipelineError as error:
                     trouble |= {label: f"{label}: {error}" for label, _ in some}
             if opened and records and not any(one.types for one in opened):
-                trouble |= {label: f"{label} {without_keys(one)}" for label, one in records.items()}
-            found[table.name] = [one.within(table.files[one.label]) for one in opened]
+                trouble |= {label: f"{label} {without_keys(opened[0], path)}" for label, path in records.items()}
+            found[table.name] = joined(self.spark, [one.within(table.files) for one in opened])
         if trouble:
             raise _BadFiles(trouble)
         return found
@@ -249,7 +252,7 @@ class Tables:
         self.say(f"{table.name}: files are damaged; reading each alone")
         found: dict[str, str] = {}
         for label, path in self._prepared(table, found).items():
-            format = "text" if table.format in ("csv", "json") else read_as(label, path, table.format)
+            format = "text" if table.format in _TEXTS else read_as(label, path, table.format)
             try:
                 reader(self.spark).format(format).load(to_read(path)).write.format("noop").mode("overwrite").save()
             except Exception as error:

@@ -6,6 +6,7 @@ several files with brackets in their paths several times. So such characters are
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,4 +26,5 @@ def to_read(path: Path | str) -> str:
 
 
 def to_write(path: Path | str) -> str:
-    return f"file:{path}" if str(path).startswith("/") else str(path)
+    """As Spark names it too, which takes `..` out of paths."""
+    return f"file:{os.path.normpath(path)}" if str(path).startswith("/") else str(path)

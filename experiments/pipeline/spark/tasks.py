@@ -6,10 +6,11 @@ Only DataFrames are used, so the same code runs on a cluster behind Spark Connec
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 Task = Mapping[str, Any]
 Result = dict[str, Any]
+Given = TypeVar("Given")
 _NAMED_BY = ("name", "query", "table", "file", "path", "part")  # keys of a task that say which one it is
 
 
@@ -56,9 +58,9 @@ def _outcomes(spark: SparkSession, name: str, texts: Sequence[str], tasks: Seque
     from pyspark.sql.functions import udf
 
     # neither Arrow nor pandas: it is one short row a task; and not deterministic, or Spark might call it twice
-    call = udf(partial(run_one, name=name, tasks=texts), "string", useArrow=False).asNondeterministic()("id").alias("outcome")
+    call = udf(partial(run_one, name), "string", useArrow=False).asNondeterministic()("task").alias("outcome")
     try:
-        rows = waited(spark, spark.range(0, len(tasks), 1, len(tasks)).select("id", call).collect, what, say)
+        rows = waited(spark, _dealt(spark, texts).select("id", call).collect, what, say)
     except Exception as error:
         if not is_sparks(error):
             raise
@@ -67,20 +69,30 @@ def _outcomes(spark: SparkSession, name: str, texts: Sequence[str], tasks: Seque
     return [row["outcome"] for row in sorted(rows, key=lambda row: int(row["id"]))]
 
 
-def rows_of_tasks(spark: SparkSession, count: int, rows_of: Callable[[int], pa.StructArray], row: pa.StructType) -> DataFrame:
-    """The rows that `rows_of` gives for each number below `count`, a Spark task each; `row`: their type. An Arrow UDF does
-    this, and not mapInArrow: that wants pandas, which nothing else here needs."""
+def _dealt(spark: SparkSession, tasks: Sequence[str | bytes]) -> DataFrame:
+    """`id`, a number, and `task` of each of them, a Spark task each: as rows, since all tasks get what a function holds."""
+    from pyspark.sql import functions as f
+
+    rows = spark.createDataFrame(pa.table({"id": pa.array(range(len(tasks)), pa.int64()), "task": tasks}))
+    return spark.range(0, len(tasks), 1, len(tasks)).join(f.broadcast(rows), "id")
+
+
+def rows_of_tasks(
+    spark: SparkSession, tasks: Sequence[Given], rows_of: Callable[[Given], pa.StructArray], row: pa.StructType
+) -> DataFrame:
+    """The rows that `rows_of` gives for each of `tasks`, a Spark task each; `row`: their type. An Arrow UDF does this, and not
+    mapInArrow: that wants pandas, which nothing else here needs."""
     from pyspark.sql import functions as f
     from pyspark.sql.pandas.types import from_arrow_type
 
-    def call(ids: pa.Array) -> pa.Array:
-        found = [rows_of(i) for i in ids.to_pylist()]
+    def call(given: pa.Array) -> pa.Array:
+        found = [rows_of(pickle.loads(task)) for task in given.to_pylist()]
         ends = np.cumsum([0, *map(len, found)])
         return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.concat_arrays(found))
 
-    call.__annotations__ = {"ids": pa.Array, "return": pa.Array}
+    call.__annotations__ = {"given": pa.Array, "return": pa.Array}
     rows = f.arrow_udf(call, from_arrow_type(pa.list_(row), prefer_timestamp_ntz=True)).asNondeterministic()
-    return spark.range(0, count, 1, count).select(f.explode(rows("id")).alias("row")).select("row.*")
+    return _dealt(spark, list(map(pickle.dumps, tasks))).select(f.explode(rows("task")).alias("row")).select("row.*")
 
 
 def collect(spark: SparkSession, frame: DataFrame, what: str, say: Say) -> list[Row]:

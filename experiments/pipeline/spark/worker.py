@@ -16,7 +16,7 @@ import tempfile
 import traceback
 import uuid
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,12 +42,11 @@ def ship(session: SparkSession, folder: Path) -> None:
     sys.path[:] = modules
 
 
-def run_one(position: int, name: str, tasks: Sequence[str]) -> str:
-    """What Spark calls for each row: the `outcome` of the task at `position` of `tasks`. `name` is "module:function", `tasks`
-    are JSON objects."""
+def run_one(name: str, task: str) -> str:
+    """What Spark calls for each row: the `outcome` of a task, a JSON object. `name` is "module:function"."""
     archive = next((path for path in Path(__file__).parents if path.suffix == ".zip" and path.is_file()), None)
     run = outcome if archive is None else _unpacked(archive)
-    return run(name, tasks[position])
+    return run(name, task)
 
 
 def outcome(name: str, task: str) -> str:

@@ -21,10 +21,9 @@ from experiments.pipeline.spark.manifest import versions
 from experiments.pipeline.sweep.columns import SCHEMA as SCHEMA
 from experiments.pipeline.sweep.columns import setting_columns
 from experiments.pipeline.sweep.plan_shape import plan_shape
-from experiments.workloads.data import open_data
+from experiments.workloads.data import opened
 from memo_viz.q_error import q_error
 from optimizer import errors
-from optimizer.catalog.table import Catalog
 from optimizer.pipeline import OptimizedQuery
 from optimizer.settings import Settings
 from optimizer.stats.injected import for_query
@@ -47,7 +46,8 @@ class OtherData(errors.PlanscopeError):
 def measure(item: Item) -> list[Row]:
     """Columns of the plan, the search, the times and the execution. Raises PlanscopeError for what cannot be planned or run.
     The query is planned `repeats` times and the last plan run as often, alone in the process; times are milliseconds."""
-    catalog = _opened(item["data"])
+    with untimed():
+        catalog = opened(item["data"])
     if catalog.digest != item["digest"]:
         raise OtherData(
             f"{item['data']} on {socket.gethostname()} is not what the sweep was planned for: its files or statistics changed "
@@ -72,12 +72,6 @@ def measure(item: Item) -> list[Row]:
 def settings_of(item: Item) -> Settings:
     """The settings of an item; of a file of injected cardinalities those of its query."""
     return for_query(Settings.from_mapping(item["settings"]), item["query"])
-
-
-@cache
-def _opened(data: str) -> Catalog:
-    with untimed():
-        return open_data(data)
 
 
 def row(item: Item, measured: Row) -> Row:

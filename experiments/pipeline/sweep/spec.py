@@ -15,7 +15,7 @@ from experiments.bench.code_version import code_digest
 from experiments.bench.inputs import settings_files
 from experiments.pipeline.spark.session import Say
 from experiments.pipeline.sweep.grid import check_seeds, variants_of
-from experiments.pipeline.sweep.plan import MEASURE, How, PlannedQuery, SweepPlan, Variant
+from experiments.pipeline.sweep.plan import How, PlannedQuery, SweepPlan, Variant
 from experiments.pipeline.sweep.problems import Problems, suggestion
 from experiments.pipeline.sweep.query_names import NamedQuery, find_queries
 from experiments.workloads.data import is_built_in, open_data
@@ -43,14 +43,13 @@ class SweepSpec(How):
 
 
 def plan_sweep(
-    spec: SweepSpec, progress: Say | None = None, *, measure: str = MEASURE, code: str | None = None, later: Path | None = None,
+    spec: SweepSpec, progress: Say | None = None, *, code: str | None = None, later: Path | None = None,
     baseline: str | None = None,
 ) -> SweepPlan:  # fmt: skip
     """The checked plan of a sweep. Opens every dataset (built-in ones are made on first use, told to `progress`).
 
-    `measure`: the experiment that makes the row of an item. `code`: instead of the digest of the code. `later`: datasets in
-    this folder are still to be made, so the plan leaves out their queries. `baseline`: the variant that [report] names. Raises
-    SpecError that names every mistake.
+    `code`: instead of the digest of the code. `later`: datasets in this folder are still to be made, so the plan leaves out
+    their queries. `baseline`: the variant that [report] names. Raises SpecError that names every mistake.
     """
     problems = Problems(spec.places)
     variants = checked_variants(spec, problems)
@@ -64,7 +63,7 @@ def plan_sweep(
     how |= {"seeds": tuple(spec.seeds), "seed_settings": tuple(spec.seed_settings) if spec.seeds else ()}
     how |= {"execute": spec.execute or spec.analyze, "timeout": float(spec.timeout)}
     code = (code_digest() if code is None else code) + _digest_of(variants) if spec.same_code else ""
-    return SweepPlan(queries, variants, code, measure=measure, **how)
+    return SweepPlan(queries, variants, code, **how)
 
 
 def checked_variants(spec: SweepSpec, problems: Problems) -> tuple[Variant, ...]:

@@ -9,6 +9,7 @@ import pytest
 
 from executor import Session
 from experiments.stored_rows import as_declared, open_source, rows_ascend
+from optimizer.catalog import csv_files
 from optimizer.catalog.table import Table
 from optimizer.dataset import open_dataset
 from optimizer.errors import CatalogError
@@ -57,6 +58,21 @@ def test_type_is_the_first_that_all_values_have(tmp_path: Path, values: list[str
     table = opened(tmp_path, "id,v,p\n" + "\n".join(lines) + "\n")
     assert str(table.columns[1].type) == type
     assert rows(table).num_rows == padding + 2 == table.stats.rows
+
+
+def test_few_readings_tell_the_types_of_many_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inferred ones, and declared ones that Arrow does not read, where another block than the first has what tells."""
+    read, readings = csv_files._read, list[Path]()
+    monkeypatch.setattr(csv_files, "_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(csv_files, "_read", lambda path, *more: readings.append(path) or read(path, *more))
+    values = {"x": "string", "2020-01-01": "date32[day]", "1.5": "double", "true": "bool", "2020-01-01 10:00Z": "timestamp[us]"}
+    columns = [*values.items(), *[("+7", "int32")] * 5] * 4
+    names = [f"c{i}" for i in range(len(columns))]
+    schema = ", ".join(f"{name} int" for name, (_, type) in zip(names, columns, strict=True) if type == "int32")
+    lines = [",".join(names), *[f"{',' * (len(names) - 1)}"] * 50, ",".join(value for value, _ in columns), ""]
+    table = opened(tmp_path, "\n".join(lines), f"create table t ({schema})")
+    assert [str(column.type) for column in table.columns] == [type for _, type in columns]
+    assert rows(table).slice(50).to_pylist()[0]["c5"] == 7 and len(readings) < 6
 
 
 def test_nulls_late_in_a_column_of_nulls(tmp_path: Path) -> None:
