@@ -39,7 +39,7 @@ from optimizer.memo.group import Group
 from optimizer.memo.mexpr import LogicalExpr
 from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
-from optimizer.rules.implement.join_to_nested_loop_join import JoinToNestedLoopJoin
+from optimizer.rules.implement.one_to_one import JOIN_TO_NESTED_LOOP_JOIN
 from optimizer.rules.transform.aggregate_pull_join import AggregatePullJoin, may_be_pulled
 from optimizer.rules.transform.partition_joins import PartitionJoins
 from optimizer.rules.transform.partition_region import PartitionRegion
@@ -95,10 +95,10 @@ class Regions(OfSearch):
         self._too_many: set[Predicate] = set()  # of joins that are not inner, in regions too large to be ordered as a whole
         self._several = list[LogicalExpr]()  # regions of several kinds of more than expand_joins relations
         self._regrouping = sum(rules.bits.get(name, 0) for name in _REGROUPING)
-        joins = rules.joins
-        known = joins <= {JoinToHashJoin, JoinToMergeJoin, JoinToNestedLoopJoin}
+        joins, loop = rules.joins, type(JOIN_TO_NESTED_LOOP_JOIN)
+        known = joins <= {JoinToHashJoin, JoinToMergeJoin, loop}
         self._costs: JoinCosts | None = search.linear.join_costs() if known and search.linear is not None else None
-        self._methods = Methods(JoinToHashJoin in joins, JoinToNestedLoopJoin in joins, JoinToMergeJoin in joins)
+        self._methods = Methods(JoinToHashJoin in joins, loop in joins, JoinToMergeJoin in joins)
 
     def collect(self, tree: Tree) -> Tree:
         """The query with every region of joins as one operator, where joins are ordered by partitioning. Raises SettingsError
