@@ -45,7 +45,7 @@ def _expand(
     if below is not None and len(below) != len(mexpr.inputs):
         return ()
     if below is None or pattern.depth == 1:
-        return ((memo.bound(mexpr), own),)
+        return ((Tree(mexpr.op, tuple(map(memo.binding_leaf, mexpr.inputs))), own),)
     choices: list[list[tuple[Node, bool]]] = []
     only_here = only_fresh and not own and sum([part.depth > 0 for part in below]) == 1
     for gid, part in zip(mexpr.inputs, below, strict=True):
