@@ -85,7 +85,7 @@ def rules_behind(query: OptimizedQuery, plan: PlanNode) -> list[str]:
     """The transformation rules that a plan may come from: they made a logical expression that one of its operators can implement,
     or what that was made of. Those of plug-ins come first."""
     memo, moves = query.memo, AllMoves(query.engine)
-    made = {mexpr.id: mexpr for group in memo.groups for mexpr in group.members()}
+    made = memo.expressions()
     found: dict[str, None] = {}
     for node in plan.walk():
         inputs = [memo.find(below.group) for below in node.inputs if below.group >= 0]

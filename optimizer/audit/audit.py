@@ -86,7 +86,7 @@ class _Audit:
         self._search, self._ledger = search, ledger
         searched = list(search.memo.goals)
         self._groups = {g.id: g.lower for g in search.memo.live_groups()}
-        self._logical = {mexpr.id: mexpr for group in search.memo.live_groups() for mexpr in group.members()}
+        self._logical = search.memo.expressions()
         self._complete = expand_all(search)
         self._tabled = self._goals_of_sets()
         self._goals = {goal.id: goal for goal in searched if goal.group >= 0}  # others are of regions that a restart made anew

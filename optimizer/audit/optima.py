@@ -8,9 +8,8 @@ from collections.abc import Iterable
 
 from optimizer.memo.goal import INFINITY, Goal
 from optimizer.memo.mexpr import LogicalExpr
-from optimizer.plan_space import Choice
-from optimizer.plan_space import Way as SpaceWay
-from optimizer.plan_space.of_search import AllMoves, Move
+from optimizer.plan_space import Way
+from optimizer.plan_space.of_search import AllMoves, Move, Numbered
 from optimizer.plan_space.settle import settle
 from optimizer.search.search import Search
 
@@ -20,27 +19,22 @@ class Optima:
 
     def __init__(self, search: Search, goals: Iterable[Goal]) -> None:
         self._search, self._moves = search, AllMoves(search)
-        self._numbers: dict[int, int] = {}
-        self._choices: list[Choice] = []
-        self._goals: list[Goal] = []
         self._of_goal: list[list[Move]] = []
-        roots = [self._number(goal) for goal in goals]
-        done = 0
-        while done < len(self._goals):
-            goal = self._goals[done]
+        numbered = self._numbered = Numbered(search)
+        roots = [numbered.of(goal) for goal in goals]
+        for number, (goal, _) in enumerate(numbered.goals):  # which grow meanwhile
             moves = self._moves.of(goal)
-            self._of_goal.append([*moves.native, *moves.enforcers])
-            self._choices[done].ways = [
-                SpaceWay(move.op, tuple(map(self._number, move.inputs)), move.alternative, move.local)
-                for move in self._of_goal[done]
+            every = [*moves.native, *moves.enforcers]
+            self._of_goal.append(every)
+            numbered.choices[number].ways = [
+                Way(move.op, tuple(map(numbered.of, move.inputs)), move.alternative, move.local) for move in every
             ]
-            done += 1
-        self._settled = settle(self._choices, *roots)
+        self._settled = settle(numbered.choices, *roots)
         self._through: dict[tuple[int, int], float] = {}
 
     def of(self, goal: Goal) -> float:
         """The cost of the cheapest plan for a goal; infinite when it has none."""
-        return self._settled.best[self._numbers[goal.id]]
+        return self._settled.best[self._numbered.of(goal)]
 
     def cost(self, move: Move) -> float:
         """The cost of the cheapest plan through one move."""
@@ -48,7 +42,7 @@ class Optima:
 
     def cheapest(self, goal: Goal) -> Move | None:
         """A move of a cheapest plan."""
-        return min(self._of_goal[self._numbers[goal.id]], key=self.cost, default=None)
+        return min(self._of_goal[self._numbered.of(goal)], key=self.cost, default=None)
 
     def through(self, goal: Goal, mexpr: LogicalExpr) -> float:
         """The cost of the cheapest plan for a goal through one logical expression of its group."""
@@ -62,18 +56,9 @@ class Optima:
         """The cost of the cheapest plan for a goal that joins two groups, in either order."""
         find = self._search.memo.find
         pair = sorted((find(left), find(right)))
-        moves = self._of_goal[self._numbers[goal.id]]
+        moves = self._of_goal[self._numbered.of(goal)]
         return min((self.cost(m) for m in moves if sorted(find(i.group) for i in m.inputs) == pair), default=INFINITY)
 
     def inputs_first(self) -> list[Goal]:
         """All goals that were settled, each after those its plans are made of; recursive ones from the cheapest up."""
-        return [self._goals[number] for number in self._settled.order]
-
-    def _number(self, goal: Goal) -> int:
-        number = self._numbers.get(goal.id)
-        if number is None:
-            number = self._numbers[goal.id] = len(self._goals)
-            group = self._search.memo.group(goal.group)
-            self._goals.append(goal)
-            self._choices.append(Choice(group.id, group.props.columns, group.stats.rows))
-        return number
+        return [self._numbered.goals[number][0] for number in self._settled.order]

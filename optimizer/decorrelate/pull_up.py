@@ -119,10 +119,11 @@ def _project(items: tuple[ProjectItem, ...], node: Tree, outer: ColumnSet, colum
     return Pulled(Tree(Project(tuple(kept)), (below.tree,)), below.conjuncts, values)
 
 
-def without_idle_distinct(root: Tree) -> Tree:
-    """Below a semi, anti or mark join it does not matter how often a row comes, nor in which order."""
+def without_idle_distinct(root: Tree, any_row: bool = False) -> Tree:
+    """Below a semi, anti or mark join it does not matter how often a row comes, nor in which order, nor, if nothing is asked of
+    the row (`any_row`), how many come at most."""
     while (isinstance(root.op, Aggregate) and root.op.keys and not root.op.aggregates) or (
-        isinstance(root.op, Limit) and root.op.offset == 0 and root.op.count is None
+        isinstance(root.op, Limit) and root.op.offset == 0 and (root.op.count is None or (any_row and root.op.count > 0))
     ):
         root = tree_of(root.inputs[0])
     return root

@@ -9,14 +9,13 @@ from optimizer.algebra.trees import Tree, postorder
 from optimizer.decorrelate.correlation import named
 from optimizer.decorrelate.rules.apply_pull_conjuncts import ApplyPullConjuncts
 from optimizer.decorrelate.rules.apply_scalar_aggregate import ApplyScalarAggregate
-from optimizer.decorrelate.rules.apply_single_to_left import ApplySingleToLeft
 from optimizer.decorrelate.rules.apply_to_join import ApplyToJoin
 from optimizer.prepass.hep import Batch, run_program
 from optimizer.prepass.instructions import Program
 from optimizer.prepass.report import Firing, Rewritten
 from optimizer.rules.interface import RuleContext
 
-QUICK: Program = (Batch("quick", (ApplyToJoin(), ApplySingleToLeft(), ApplyPullConjuncts(), ApplyScalarAggregate())),)
+QUICK: Program = (Batch("quick", (ApplyToJoin(), ApplyPullConjuncts(), ApplyScalarAggregate())),)
 
 
 def quick(root: Tree, context: RuleContext) -> Rewritten:

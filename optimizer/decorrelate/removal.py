@@ -44,6 +44,7 @@ from optimizer.algebra.trees import Tree, postorder
 from optimizer.algebra.types import INT32
 from optimizer.decorrelate.correlation import named
 from optimizer.decorrelate.one_row import is_true
+from optimizer.decorrelate.pull_up import without_idle_distinct
 from optimizer.prepass.report import Firing
 from optimizer.prepass.row_bounds import at_least_one_row, has_one_row
 
@@ -132,7 +133,7 @@ class _Removal:
             return None
         kind = JoinKind.ANTI if negated else JoinKind.SEMI
         predicate = conjunction([condition])
-        after = Tree(Apply(kind, predicate), (below, _without_idle_limit(inner, predicate)))
+        after = Tree(Apply(kind, predicate), (below, without_idle_distinct(inner, not predicate)))
         form = "any" if subquery.left else "not exists" if negated else "exists"
         return self._note(form, after, below)
 
@@ -268,7 +269,7 @@ class _Removal:
         inner, condition = self._compared(subquery)
         mark = self.columns.new("mark", BOOL, True).id
         predicate = conjunction([condition])
-        inner, below = self._guarded(_without_idle_limit(inner, predicate), guards, below, raises=False)
+        inner, below = self._guarded(without_idle_distinct(inner, not predicate), guards, below, raises=False)
         after = Tree(Apply(JoinKind.MARK, predicate, mark), (below, inner))
         return ColumnRef(mark, BOOL), self._note("any" if subquery.left else "exists", after, below)
 
@@ -355,10 +356,3 @@ def _sheltered(tree: Tree, matters: Scalar) -> Tree:
             return tree
     # which has no rows by itself, or one over none
     return Tree(Filter((matters,)), (tree,))
-
-
-def _without_idle_limit(inner: Tree, predicate: Predicate) -> Tree:
-    """Whether there is a row depends on no order, and, if nothing is asked of the row, on no limit."""
-    while isinstance(inner.op, Limit) and inner.op.offset == 0 and (inner.op.count is None or (inner.op.count and not predicate)):
-        inner = tree_of(inner.inputs[0])
-    return inner

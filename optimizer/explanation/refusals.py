@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Any
 
 from optimizer.algebra.traits import ANY
-from optimizer.algebra.trees import Tree
 from optimizer.errors import SettingsError, did_you_mean
 from optimizer.explanation.guard import Guard, refusing_guard
 from optimizer.explanation.reasons import Kind, Names, Reason
@@ -78,13 +77,15 @@ class Refusals:
             return Reason(Kind.NO_SUCH, f'no rule makes an operator "{operator}"; {hint}')
         if all(rule.name not in self._on for rule in rules):
             return self._off(rules[0])
-        members = list(self.expressions().values()) if goal is None else self._search.memo.group(goal.group).members()
+        members = (
+            list(self._search.memo.expressions().values()) if goal is None else self._search.memo.group(goal.group).members()
+        )
         refused: Reason | None = None
         for rule in rules:
             for mexpr in members:
                 if rule.name not in self._on or not rule.pattern.takes(mexpr.op):
                     continue
-                bound = Tree(mexpr.op, tuple(map(self._search.memo.binding_leaf, mexpr.inputs)))
+                bound = self._search.memo.bound(mexpr)
                 if rule.apply(bound, self._search.context):
                     return None
                 if refused is None or (refused.event is None and (rule.name, mexpr.id) in self._skipped):
@@ -135,16 +136,12 @@ class Refusals:
             text = f"{name} found nothing that fits its pattern, {_pattern(rule.pattern)}, among the expressions it may see"
             return Reason(Kind.NO_MATCH, "\n".join(filter(None, (text, self._search.counters.budget))))
         times = "once and refused" if len(tried) == 1 else f"{len(tried):,} times and refused each time"
-        mexpr = self.expressions().get(tried[0]["mexpr"])
+        mexpr = self._search.memo.expressions().get(tried[0]["mexpr"])
         if mexpr is None:
             return Reason(Kind.GUARD, f"{name} was tried {times}", tried[0]["seq"])
         assert isinstance(rule, TransformationRule | ImplementationRule)
         found = self._refused(rule, mexpr, self._guard(rule, mexpr))
         return found._replace(text=f"{found.text}\nit was tried {times}")
-
-    def expressions(self) -> dict[int, LogicalExpr]:
-        """The logical expressions of the memo by id."""
-        return {mexpr.id: mexpr for group in self._search.memo.live_groups() for mexpr in group.members()}
 
     def _guard(self, rule: TransformationRule | ImplementationRule, mexpr: LogicalExpr) -> Guard | None:
         """The guard that refused the first binding of an expression that is refused."""

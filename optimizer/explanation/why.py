@@ -269,11 +269,8 @@ class Why:
         """Why no operator of the plan is of an expression; None if one is. The reason is that of the goal of its group that is
         nearest to the plan."""
         search = self._search
-        logical: LogicalExpr | None = None
-        for group in search.memo.live_groups():
-            for mexpr in group.members():
-                if mexpr.id == id or any(physical.id == id for physical in mexpr.physical):
-                    logical = mexpr
+        every = search.memo.expressions().values()
+        logical = next((m for m in every if m.id == id or any(physical.id == id for physical in m.physical)), None)
         if logical is None:
             return Reason(Kind.NOT_SEARCHED, f"expression {id} turned out to be another one when groups were merged")
         if id in self._chosen_ids():

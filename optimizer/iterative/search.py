@@ -145,7 +145,7 @@ class Iterative:
         partitioning = any(rule is each for _, each in self.search.regions.partitioning)
         if not produced and partitioning and not _ordered(self.memo.group(mexpr.group)):
             # no split is allowed (a left-deep plan of a region that has none): the order as written is the only one
-            produced = [written_order(Tree(mexpr.op, tuple(self.memo.binding_leaf(gid) for gid in mexpr.inputs)))]
+            produced = [written_order(self.memo.bound(mexpr))]
         if not produced:
             return
         unseen = isinstance(mexpr.op, JoinGraph) and self.search.regions.unseen(mexpr)
@@ -284,15 +284,12 @@ class Iterative:
         """Groups were made with bounds for their first expression; others may cost less, and so may those not found yet."""
         search, memo = self.search, self.memo
         if complete:
-            fallen = lower_bounds_fall(memo, search.least)
+            search.emit_lower(lower_bounds_fall(memo, search.least), "other expressions")
         else:
             fallen = [group for group in memo.live_groups() if group.lower > 0.0]
             for group in fallen:
                 group.lower = 0.0
-        if search.trace is not None:
-            because = "other expressions" if complete else "not explored"
-            for group in fallen:
-                search.trace.emit("lower", group=group.id, lower=group.lower, because=because)
+            search.emit_lower(fallen, "not explored")
 
 
 def _ordered(group: Group) -> list[LogicalExpr]:

@@ -380,6 +380,14 @@ class Memo:
             self._regions.merged(keep, gone, self.groups)
         return self.find(a)
 
+    def expressions(self) -> dict[int, LogicalExpr]:
+        """All logical expressions by id."""
+        return {mexpr.id: mexpr for group in self.live_groups() for mexpr in group.members()}
+
+    def bound(self, mexpr: LogicalExpr) -> Tree:
+        """An expression over its input groups, as rules bind it."""
+        return Tree(mexpr.op, tuple(map(self.binding_leaf, mexpr.inputs)))
+
     def binding_leaf(self, gid: int) -> Leaf:
         """A group as it stands in bindings."""
         group = self.group(gid)

@@ -125,6 +125,24 @@ class AllMoves:
         return known
 
 
+class Numbered:
+    """Choices of a space, numbered as they are asked for: `goals`, each with the positions of those of its native moves that an
+    enforcer may be put on, None: it may be met by anything."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self._numbers: dict[tuple[Goal, tuple[int, ...] | None], int] = {}
+        self.goals: list[tuple[Goal, tuple[int, ...] | None]] = []
+        self.choices: list[Choice] = []
+
+    def of(self, goal: Goal, native: tuple[int, ...] | None = None) -> int:
+        number = self._numbers.setdefault((goal, native), len(self.goals))
+        if number == len(self.goals):
+            self.goals.append((goal, native))
+            self.choices.append(Choice(goal.group, *self._search.output(goal)))
+        return number
+
+
 def _space(
     search: Search, root: Goal, moves_of: Callable[[Goal], Moves], heard: Callable[[int], None] | None = None
 ) -> PlanSpace:
@@ -132,41 +150,29 @@ def _space(
 
     A choice is a goal, or what an enforcer may be put on: a goal and the positions of those of its native moves.
     """
-    choices: list[Choice] = []
-    numbers: dict[tuple[int, tuple[int, ...] | None], int] = {}
-    work: list[tuple[int, Goal, tuple[int, ...] | None]] = []
+    numbered = Numbered(search)
 
     @cache
     def moves(goal: Goal) -> Moves:
         return _distinct(moves_of(goal))
 
-    def number_of(goal: Goal, native: tuple[int, ...] | None = None) -> int:
-        number = numbers.get((goal.id, native))
-        if number is None:
-            number = numbers[goal.id, native] = len(choices)
-            choices.append(Choice(goal.group, *search.output(goal)))
-            work.append((number, goal, native))
-        return number
-
-    number_of(root)
-    while work:
-        number, goal, native = work.pop()
+    numbered.of(root)
+    for number, (goal, native) in enumerate(numbered.goals):  # which grow meanwhile
         if heard is not None:
-            heard(len(choices))
+            heard(len(numbered.goals))
         ways: list[Way] = []
         all_native = moves(goal).native
         for move in all_native if native is None else [all_native[at] for at in native]:
-            inputs = tuple(number_of(below) for below in move.inputs)
-            ways.append(Way(move.op, inputs, move.alternative, move.local))
+            ways.append(Way(move.op, tuple(map(numbered.of, move.inputs)), move.alternative, move.local))
         for move in moves(goal).enforcers if native is None else ():
             (below,) = move.inputs
             props = search.memo.group(goal.group).props
             delivered = [other.alternative.delivered for other in moves(below).native]
             met = {traits: satisfies(traits, goal.required, props) for traits in set(delivered)}
             unmet = tuple(at for at, traits in enumerate(delivered) if not met[traits])
-            ways.append(Way(move.op, (number_of(below, unmet),), move.alternative, move.local))
-        choices[number].ways = ways
-    return PlanSpace(choices, 0)
+            ways.append(Way(move.op, (numbered.of(below, unmet),), move.alternative, move.local))
+        numbered.choices[number].ways = ways
+    return PlanSpace(numbered.choices, 0)
 
 
 def _distinct(moves: Moves) -> Moves:

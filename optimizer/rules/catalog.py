@@ -8,15 +8,11 @@ from typing import TypeVar
 
 from optimizer.rules.enforce import partial_sort, sort
 from optimizer.rules.implement.apply_to_cached_apply import ApplyToCachedApply
-from optimizer.rules.implement.apply_to_nested_apply import ApplyToNestedApply
 from optimizer.rules.implement.filter_to_lookup_rows import FilterToLookupRows
 from optimizer.rules.implement.filter_to_range_lookup import FilterToRangeLookup
 from optimizer.rules.implement.join_to_hash_join import JoinToHashJoin
 from optimizer.rules.implement.join_to_merge_join import JoinToMergeJoin
-from optimizer.rules.implement.one_to_one import JOIN_TO_NESTED_LOOP_JOIN, ONE_TO_ONE
-from optimizer.rules.implement.scan_to_table_scan import ScanToTableScan
-from optimizer.rules.implement.union_to_merge_union import UnionToMergeUnion
-from optimizer.rules.implement.with_to_with_spools import WithToWithSpools
+from optimizer.rules.implement.one_to_one import ONE_TO_ONE
 from optimizer.rules.interface import ImplementationRule, Rule, TransformationRule
 from optimizer.rules.rule_set import RuleSet
 from optimizer.rules.transform.aggregate_pull_join import AggregatePullJoin
@@ -49,8 +45,7 @@ TRANSFORMATIONS: tuple[TransformationRule, ...] = (
 )  # fmt: skip
 
 IMPLEMENTATIONS: tuple[ImplementationRule, ...] = (
-    *ONE_TO_ONE, ScanToTableScan(), FilterToLookupRows(), FilterToRangeLookup(), JoinToHashJoin(), JoinToMergeJoin(),
-    JOIN_TO_NESTED_LOOP_JOIN, ApplyToNestedApply(), ApplyToCachedApply(), UnionToMergeUnion(), WithToWithSpools(),
+    JoinToHashJoin(), JoinToMergeJoin(), *ONE_TO_ONE, FilterToLookupRows(), FilterToRangeLookup(), ApplyToCachedApply(),
 )  # fmt: skip
 
 R = TypeVar("R", bound=Rule)

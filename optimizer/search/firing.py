@@ -26,7 +26,7 @@ def implement(search: SearchContext, mexpr: LogicalExpr) -> None:
 
 def implementations(search: SearchContext, mexpr: LogicalExpr) -> Iterator[tuple[ImplementationRule, Sequence[PhysicalOperator]]]:
     """What each implementation rule that fits makes of an expression."""
-    bound = Tree(mexpr.op, tuple(map(search.memo.binding_leaf, mexpr.inputs)))
+    bound = search.memo.bound(mexpr)
     for rule in search.rules.implementing(mexpr.op):
         if rule.pattern.takes(mexpr.op):
             try:

@@ -174,7 +174,7 @@ def given(search: SearchContext, group: Group) -> LogicalExpr:
     settings = search.context.settings
     few = settings.join_order or settings.enumeration == "left_deep" or search.context.partition is not None
     splits = _splits(search, nary) if few else ()  # one of the joins that may be; its inputs get theirs in turn
-    tree = splits[0] if splits else written_order(_bound(search, nary))
+    tree = splits[0] if splits else written_order(search.memo.bound(nary))
     gid, new = search.memo.insert(tree, group.id)
     partition = _partition(nary)
     joins = [part for part in postorder(tree) if isinstance(part, Tree)]
@@ -187,12 +187,8 @@ def given(search: SearchContext, group: Group) -> LogicalExpr:
 
 def _splits(search: SearchContext, nary: LogicalExpr) -> Sequence[Tree]:
     """The joins into which partitioning splits a region."""
-    return _partition(nary).apply(_bound(search, nary), search.context)
+    return _partition(nary).apply(search.memo.bound(nary), search.context)
 
 
 def _partition(nary: LogicalExpr) -> PartitionJoins | PartitionRegion:
     return PartitionRegion() if isinstance(nary.op, RegionGraph) else PartitionJoins()
-
-
-def _bound(search: SearchContext, nary: LogicalExpr) -> Tree:
-    return Tree(nary.op, tuple(search.memo.binding_leaf(g) for g in nary.inputs))

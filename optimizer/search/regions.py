@@ -95,11 +95,10 @@ class Regions(OfSearch):
         self._too_many: set[Predicate] = set()  # of joins that are not inner, in regions too large to be ordered as a whole
         self._several = list[LogicalExpr]()  # regions of several kinds of more than expand_joins relations
         self._regrouping = sum(rules.bits.get(name, 0) for name in _REGROUPING)
-        joins = rules.joins
-        hashing, merging, looping = methods = JoinToHashJoin, JoinToMergeJoin, type(JOIN_TO_NESTED_LOOP_JOIN)
-        known = joins.issubset(methods)
+        joins, loop = rules.joins, type(JOIN_TO_NESTED_LOOP_JOIN)
+        known = joins <= {JoinToHashJoin, JoinToMergeJoin, loop}
         self._costs: JoinCosts | None = search.linear.join_costs() if known and search.linear is not None else None
-        self._methods = Methods(hashing in joins, looping in joins, merging in joins)
+        self._methods = Methods(JoinToHashJoin in joins, loop in joins, JoinToMergeJoin in joins)
 
     def collect(self, tree: Tree) -> Tree:
         """The query with every region of joins as one operator, where joins are ordered by partitioning. Raises SettingsError

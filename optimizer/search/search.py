@@ -111,11 +111,11 @@ class Search(SearchContext):
             explored = self.drain()
         self.counters.narrowed |= not explored or bool(self.counters.budget)
         if self.memo.merges or self._open_rules or grown:
-            self._emit_lower(lower_bounds_fall(self.memo, self.least), "other expressions")
+            self.emit_lower(lower_bounds_fall(self.memo, self.least), "other expressions")
         if self.use_bounds and explored and not self.counters.budget:
-            self._emit_lower(lower_bounds_rise(self.memo, root, self.least), "all its expressions")
+            self.emit_lower(lower_bounds_rise(self.memo, root, self.least), "all its expressions")
 
-    def _emit_lower(self, groups: list[Group], because: str) -> None:
+    def emit_lower(self, groups: list[Group], because: str) -> None:
         if self.trace is not None:
             for group in groups:
                 self.trace.emit("lower", group=group.id, lower=group.lower, because=because)

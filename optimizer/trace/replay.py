@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from optimizer.errors import CatalogError, SettingsError
-from optimizer.trace.changes import Draft, Record, Table
+from optimizer.trace.changes import Draft, Record
 from optimizer.trace.file import read_trace
 from optimizer.trace.recorder import Trace
 from optimizer.trace.state import GoalState, GroupState, MemoState, MExprState, TaskState
@@ -27,24 +27,13 @@ Watch = Callable[[], bool]
 """Asked after each event of a search that is running: whether to stop there."""
 
 
-class _Written(NamedTuple, Generic[R]):
-    """What a block did to a table: records as they were at its end, and ids that were gone."""
-
-    records: dict[int, R]
-    gone: tuple[int, ...]
-
-    def over(self, table: dict[int, R]) -> None:
-        table.update(self.records)
-        for id in self.gone:
-            table.pop(id, None)
-
-
 class _Block(NamedTuple):
-    """What a block changed. Of the stack, `kept` entries stayed all the time; `pushed` stood above them at the end."""
+    """What a block changed: of the tables, as in `Table.written` at its end. Of the stack, `kept` entries stayed all the time;
+    `pushed` stood above them at the end."""
 
-    groups: _Written[GroupState]
-    mexprs: _Written[MExprState]
-    goals: _Written[GoalState]
+    groups: dict[int, GroupState | None]
+    mexprs: dict[int, MExprState | None]
+    goals: dict[int, GoalState | None]
     kept: int
     pushed: tuple[TaskState, ...]
     running: TaskState | None
@@ -54,9 +43,9 @@ class _Block(NamedTuple):
 
     def over(self, state: MemoState) -> None:
         """Bring a state from anywhere in the block to its end."""
-        self.groups.over(state.groups)
-        self.mexprs.over(state.mexprs)
-        self.goals.over(state.goals)
+        _write(state.groups, self.groups)
+        _write(state.mexprs, self.mexprs)
+        _write(state.goals, self.goals)
         state.stack[self.kept :] = self.pushed
         state.running, state.root, state.tree, state.plan = self.running, self.root, self.tree, self.plan
 
@@ -182,11 +171,12 @@ class Replay:
 def _block(draft: Draft) -> _Block:
     state = draft.state
     return _Block(
-        _written(draft.groups), _written(draft.mexprs), _written(draft.goals), draft.low, tuple(state.stack[draft.low :]),
+        draft.groups.written, draft.mexprs.written, draft.goals.written, draft.low, tuple(state.stack[draft.low :]),
         state.running, state.root, state.tree, state.plan,
     )  # fmt: skip
 
 
-def _written(table: Table[R]) -> _Written[R]:
-    records = {id: record for id, record in table.written.items() if record is not None}
-    return _Written(records, tuple(id for id, record in table.written.items() if record is None))
+def _write(table: dict[int, R], written: dict[int, R | None]) -> None:
+    table.update((id, record) for id, record in written.items() if record is not None)
+    for id in [id for id, record in written.items() if record is None]:
+        table.pop(id, None)

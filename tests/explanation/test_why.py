@@ -183,7 +183,7 @@ def test_no_smaller_change_makes_it_win(order: str) -> None:
         ("select x from a", {}, {"operator": "hash_join"}, Kind.NO_MATCH, "needs independent join"),
         (CHAIN, {}, {"rule": "apply_to_join"}, Kind.OFF, "a rule of decorrelate=quick, and decorrelate is general"),
         (CHAIN, {"decorrelate": "none"}, {"rule": "apply_to_join"}, Kind.NO_MATCH, "found nothing to rewrite"),
-        (CHAIN, {"decorrelate": "quick"}, {"rule": "apply_single_to_left"}, Kind.NO_MATCH, "found nothing to rewrite"),
+        (CHAIN, {"decorrelate": "quick"}, {"rule": "apply_scalar_aggregate"}, Kind.NO_MATCH, "found nothing to rewrite"),
         (CHAIN, {}, {"rule": "limit_to_top_k"}, Kind.NO_MATCH, "found nothing that fits its pattern, limit"),
     ],
 )
