@@ -36,7 +36,7 @@ def bind_reference(context: Context, cte: Ctes, node: Any) -> Bound:
                 raise context.source.unsupported(form, node, "define it at the top of the query")
             context.refer(cte, bound.tree, node)
             return bound
-        definition = context.definitions[id(cte)] = Definition(cte, bound, context.new_spool())
+        definition = context.definitions[id(cte)] = Definition(cte, bound._replace(written=()), context.new_spool())
     return read(context, cte, definition.bound, definition.spool)
 
 
