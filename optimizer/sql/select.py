@@ -137,6 +137,7 @@ class _Block:
             if is_star(inner):
                 columns = expand_star(source, self.scope, inner, self.refs, binder.bind)
                 self.items += [Item(name, scalar, alias, name) for name, scalar, alias in columns]
+                self.aliases.update((alias.lower(), scalar) for _, scalar, alias in columns if alias is not None)
                 continue
             alias = None
             if isinstance(node, exp.Alias):

@@ -1,4 +1,4 @@
-"""`*`, `t.*`, `* EXCLUDE (...)` and `* REPLACE (... AS ...)` in the select list."""
+"""`*`, `t.*`, `* EXCLUDE (...)`, `* REPLACE (... AS ...)` and `* RENAME (... AS ...)` in the select list."""
 
 from collections.abc import Callable, Container
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from optimizer.sql.source import Source, listing
 
 
 class StarColumn(NamedTuple):
-    """`alias`: its name, where the star replaces it."""
+    """`alias`: its name, where the star replaces or renames it."""
 
     name: str
     scalar: Scalar
@@ -32,7 +32,7 @@ def expand_star(
     first is replaced and the others are left out, as in DuckDB.
     """
     star = node.this if isinstance(node, exp.Column) else node
-    source.only(star, "except_", "replace")
+    source.only(star, "except_", "replace", "rename")
     if isinstance(node, exp.Column):
         source.only(node, "this", "table")
         table = node.args["table"]
@@ -66,21 +66,28 @@ def expand_star(
         for id in column_ids(column.scalar.columns):
             refs.setdefault(id, node)
     replaced: dict[str, StarColumn] = {}
+    renamed: dict[str, str] = {}
+    for item in star.args.get("rename") or ():
+        if not isinstance(item, exp.Alias) or not isinstance(item.this, exp.Column) or item.this.table:
+            raise source.error("RENAME takes the name of a column AS another name", item)
+        _check_name(source, item.this, names, gone | set(renamed), "RENAME")
+        renamed[item.this.name.lower()] = item.alias
     for item in star.args.get("replace") or ():
         if not isinstance(item, exp.Alias):
             raise source.error("REPLACE takes an expression AS the name of a column", item)
         name = item.args["alias"]
-        _check_name(source, name, names, gone | set(replaced), "REPLACE")
+        _check_name(source, name, names, gone | set(renamed) | set(replaced), "REPLACE")
         replaced[name.name.lower()] = StarColumn(name.name, bind(item.this), name.name)
     firsts = {column.name.lower(): i for i, column in reversed(list(enumerate(columns)))}
     kept = [column for i, column in enumerate(columns) if column.name.lower() not in replaced or firsts[column.name.lower()] == i]
-    return [replaced.get(column.name.lower(), column) for column in kept]
+    columns = [replaced.get(column.name.lower(), column) for column in kept]
+    return [c._replace(name=new, alias=new) if (new := renamed.get(c.name.lower())) is not None else c for c in columns]
 
 
 def _check_name(source: Source, node: Any, names: list[str], before: Container[str], word: str) -> None:
     """Raise SqlError for a name that * does not have, or that was there `before`."""
     if node.name.lower() in before:
-        raise source.error(f'column "{node.name}" is named twice in EXCLUDE and REPLACE', node)
+        raise source.error(f'column "{node.name}" is named twice in EXCLUDE, REPLACE and RENAME', node)
     if node.name.lower() not in map(str.lower, names):
         hint = f"* has {listing(names, near=node.name)}"
         raise source.error(f'unknown column "{node.name}" in {word}', node, hint)
