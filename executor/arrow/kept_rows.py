@@ -17,6 +17,7 @@ from executor.arrow.context import Context
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.plan import PlanNode
 
+_FEW_BYTES = 16 << 20
 Made = TypeVar("Made")
 Make = Callable[[pa.RecordBatch, Callable[[int], None]], Made]  # of rows, and who is told how many bytes are held besides
 
@@ -80,7 +81,8 @@ class Kept:
                 context.held(self.plan, self._bytes, (self, None))
                 return True
         self._complete = True
-        if len(self._batches) > 1 and sum(b.num_rows for b in self._batches) <= context.tuning.batch:
+        few = sum(b.num_rows for b in self._batches) <= context.tuning.batch and self._bytes <= _FEW_BYTES
+        if few and len(self._batches) > 1:
             self._batches = [one_batch(collect(self._batches, self._batches[0].schema))]
         return False
 

@@ -15,6 +15,7 @@ from executor.arrow.pipeline import ordered_map
 
 _MOST_BITS = 8  # of the number of a part
 _MOST_KEYS = 32  # that decide about the part
+_HIGH = 48  # from which bit of the hash on: the tasks of Spark take the lower ones
 
 
 def by_key_parts(
@@ -46,16 +47,17 @@ def _parts(tables: list[pa.Table], keys: Sequence[str], bits: int, tuning: Tunin
     tables.reverse()
     while tables:
         for batch in tables.pop().to_batches(max_chunksize=tuning.batch):
-            for part, rows in zip(parts, parted(batch, keys[:_MOST_KEYS], len(parts)), strict=True):
+            for part, rows in zip(parts, parted(batch, keys[:_MOST_KEYS], len(parts), _HIGH), strict=True):
                 if rows.num_rows:
                     part.append(rows)
     return (pa.Table.from_batches(part) for part in parts if part)
 
 
-def parted(batch: pa.RecordBatch, keys: Sequence[str], count: int) -> Iterator[pa.RecordBatch]:
-    """The rows in so many parts, by the hash of their keys (NULL equals NULL), in each as they come."""
+def parted(batch: pa.RecordBatch, keys: Sequence[str], count: int, shift: int = 0) -> Iterator[pa.RecordBatch]:
+    """The rows in so many parts, in each as they come, by the hash of their keys (NULL equals NULL) from the bit `shift` on."""
     words, _ = key_words([batch.column(key) for key in keys], null_safe=(1 << len(keys)) - 1)
-    number = (mixed_words(words) % np.uint64(count)).astype(np.min_scalar_type(count))  # small numbers are sorted sooner
+    # small numbers are sorted sooner
+    number = ((mixed_words(words) >> np.uint64(shift)) % np.uint64(count)).astype(np.min_scalar_type(count - 1))
     ordered = batch.take(pa.array(np.argsort(number, kind="stable")))
     rows = np.bincount(number, minlength=count)
     return (ordered.slice(start, size) for start, size in zip((np.cumsum(rows) - rows).tolist(), rows.tolist(), strict=True))

@@ -76,8 +76,7 @@ def exactly(tree: Tree, wanted: ColumnSet, columns: Columns, always: bool = Fals
 
 def settle_choices(root: Tree, columns: Columns) -> Tree:
     """The tree as the memo takes it: all trees of a choice have the same columns, those that were in all of them before, and none
-    is a part of another. One that another is a part of, as A of A ⋉ B, costs what that costs and more, and its group would be an
-    input of itself, so that rules would go on.
+    has another as a part: where A ⋉ B is to give the rows of A, their group would be an input of itself, and rules would go on.
 
     Inner joins beside spools are a group of their own, under a projection: the relations of a region are searched before other
     expressions of its group are, and without a limit, while spools that cost less may save searching them at all.

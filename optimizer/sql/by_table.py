@@ -42,7 +42,7 @@ def by_table(binder: ExpressionBinder, known: Function, nodes: Sequence[Any], no
     kinds = [p.removesuffix("?") for p in known.parameters]
     if "texts" in kinds:
         kinds += ["texts"] * (len(nodes) - len(kinds))
-    check_number(binder.source, known, len(nodes), max(len(kinds), len(known.parameters)), node)
+    check_number(binder.source, known, len(nodes), len(kinds), node)
     if "integers" in kinds:
         name = _WRITTEN.get(known.name, known.name)
         args, _ = binder.meet([integer_operand(binder, each, f"{name} needs integers") for each in nodes], f"{name} cannot mix")

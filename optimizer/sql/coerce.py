@@ -194,7 +194,7 @@ def as_microseconds(source: Source, operand: Operand) -> Operand:
             total = (value.months * 30 + value.days) * DAY + value.nanoseconds // 1000
             fits = -(1 << 63) <= total < 1 << 63
             return Operand(Literal(total, INT64) if fits else Literal(Decimal(total), HUGEINT), operand.node)
-    what = "comparing an INTERVAL that is neither a constant, nor so many times one, nor a difference of timestamps"
+    what = "comparing an INTERVAL that is neither a constant, nor a whole number of times one, nor a difference of timestamps"
     raise source.unsupported(what, operand.node, "compute EXTRACT(EPOCH FROM a - b), in seconds, where it is made")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,15 +30,15 @@ MAX_BLOCKS = 5_000  # a CTE that reads outer columns is bound once per reference
 class Bound(NamedTuple):
     """A bound query block: `tree` produces at least `outputs` and the columns of `order`.
 
-    `names`: of a set operation, the places of outputs by what its parts call them, in lower case. `written`: of each SELECT in
-    it, the place of what an expression computes there.
+    `names`: of a set operation, the places of outputs by what its parts call them, in lower case. `written`: ASTs
+    that its parts have for outputs, with their places.
     """
 
     tree: Tree
     outputs: tuple[OutputColumn, ...]
     order: Collation = ()
     names: Mapping[str, int] = MappingProxyType({})
-    written: tuple[Callable[[Any], int | None], ...] = ()
+    written: tuple[tuple[Any, int], ...] = ()
 
 
 class Ctes(NamedTuple):

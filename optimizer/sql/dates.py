@@ -1,8 +1,8 @@
 """Dates, timestamps and intervals: literals, + and -, EXTRACT, date_trunc, date_diff.
 
 DATE ± INTERVAL is a TIMESTAMP and DATE ± INTEGER a DATE, as in DuckDB; on constants the result is computed here.
-Intervals are constants, so many times a constant, or differences of timestamps: they may be added to dates and compared, and
-of differences one may take parts.
+Intervals are constants, so many times a constant, or differences of timestamps: they may be added to dates. All but fractions of
+constants that a column tells may be compared, and of constants and differences one may take parts.
 """
 
 from __future__ import annotations
@@ -155,6 +155,8 @@ def units(binder: ExpressionBinder, unit: str, count: Any, node: Any) -> Scalar:
         else:
             whole = Call("trunc", (double,), DOUBLE)
         number = Operand(Cast(whole, INT64, False), count)
+    if is_numeric(number.type) and not is_integer(number.type):
+        raise binder.source.error(f"to_{unit}s takes a whole number, not {type_name(number.type)}", node)
     return times(binder, Operand(Literal(interval_value(1, unit), INTERVAL), node), number, node)
 
 

@@ -69,7 +69,7 @@ def collation(keys: Iterable[SortKey]) -> Collation:
 
 def order_by_outputs(context: Context, clause: Any, bound: Bound, ctes: Ctes | None) -> Bound:
     """ORDER BY after a set operation or VALUES: terms are positions or names of output columns, also those that later parts
-    of the set operation give them, expressions as a part has them, or others over output columns."""
+    of the set operation give them, expressions as a part writes them, or others over output columns."""
     source, outputs = context.source, bound.outputs
     keys: list[SortKey] = []
     shelf = Shelf(context, bound.tree)
@@ -83,7 +83,7 @@ def order_by_outputs(context: Context, clause: Any, bound: Bound, ctes: Ctes | N
         if position is None and column:
             position = _output_named(source, node, bound)
         if position is None:
-            position = next((place for place_of in bound.written if (place := place_of(node)) is not None), None)
+            position = next((place for written, place in bound.written if written == node), None)
         if position is None and column:
             raise _not_among_outputs(source, node, outputs)
         if position is None:

@@ -204,7 +204,8 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
 
     def _parse_id_var(self, any_token: bool = True, tokens: Any = None) -> Any:
         """OVER (GROUPS ...) begins with a frame, not with the name of another window."""
-        framed = tokens is self.WINDOW_ALIAS_TOKENS and self._curr and self._curr.text.upper() == "GROUPS"
+        word = self._curr.text.upper() if self._curr and self._curr.token_type is not TokenType.IDENTIFIER else ""
+        framed = tokens is self.WINDOW_ALIAS_TOKENS and word == "GROUPS"
         return None if framed else super()._parse_id_var(any_token, tokens)
 
     def _parse_window_spec(self) -> Any:

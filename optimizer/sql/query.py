@@ -46,7 +46,7 @@ def bind_query(context: Context, node: Any, ctes: Ctes | None, derived: bool = F
 
 
 def finished(context: Context, node: Any, ctes: Ctes | None, bound: Bound) -> Bound:
-    """ORDER BY, LIMIT and OFFSET of something that is not a SELECT: they see its output columns only."""
+    """ORDER BY, LIMIT and OFFSET of something that is not a SELECT: they see its output columns, by what its parts write too."""
     order_clause = node.args.get("order")
     return limited(context, node, bound if order_clause is None else order_by_outputs(context, order_clause, bound, ctes), ctes)
 

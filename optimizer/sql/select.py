@@ -6,7 +6,6 @@ The rows of one derived table or CTE stay in the order that it asks for, unless 
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -99,7 +98,7 @@ def bind_select(context: Context, node: Any, ctes: Ctes | None) -> Bound:
         bound = block.project_distinct_on(tree, terms[: len(on)], terms[len(on) :])
     else:
         bound = block.project_distinct(tree, terms)
-    return limited(context, node, bound._replace(written=(block.place_of,)), ctes)
+    return limited(context, node, bound._replace(written=tuple(block.written)), ctes)
 
 
 def _unnest_in(item: Any) -> Any:
@@ -122,7 +121,7 @@ class _Block:
     def __init__(self, context: Context, scope: Scope) -> None:
         self.context, self.scope = context, scope
         self.items: list[Item] = []
-        self.written: list[Scalar] = []  # of each item, over the rows of FROM
+        self.written: list[tuple[Any, int]] = []  # the AST and the place of each item that is no star
         self.qualify: Scalar | None = None
         self.unnest: Unnest | None = None
         self.aliases: dict[str, Scalar] = {}
@@ -146,20 +145,13 @@ class _Block:
                 self.unnest = self._split(below) if is_split(below) else self._series(below)
                 binder.unnested = (below, self.unnest.value)
             scalar = binder.bind(inner)
+            self.written.append((inner, len(self.items)))
             name = alias if alias is not None else output_name(node, self.scope.spelling)
             self.items.append(Item(name, scalar, alias, name if isinstance(inner, exp.Column) else alias))
             if alias is not None:
                 self.aliases[alias.lower()] = scalar  # of two items of one name the last is meant
         if not self.items:
             raise source.error("the SELECT list is empty", select, word="SELECT")
-        self.written = [item.scalar for item in self.items]
-
-    def place_of(self, node: Any) -> int | None:
-        """The item that computes an expression, which stands in the ORDER BY of a set operation."""
-        with suppress(SqlError):
-            scalar = ExpressionBinder(self.context, self.scope, "ORDER BY", aggregates=True, claims=self.claims).bind(node)
-            return self.written.index(scalar) if scalar in self.written else None
-        return None
 
     def aliases_before_unnest(self) -> dict[str, Scalar]:
         """Those of items that do not read the value of an unnest, which rows have only after WHERE."""

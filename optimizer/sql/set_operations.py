@@ -121,7 +121,7 @@ def _combined(context: Context, kind: SetOpKind, all: bool, branches: list[tuple
     names: dict[str, int] = {}
     for bound, _ in branches:  # the first part that has a name says what it means
         names = {**{o.name.lower(): i for i, o in reversed(list(enumerate(bound.outputs)))}, **bound.names, **names}
-    written = tuple(place for bound, _ in branches for place in bound.written)
+    written = tuple(each for bound, _ in branches for each in bound.written)
     return Bound(Tree(operator, tuple(tree for tree, _ in cast)), outputs, names=names, written=written)
 
 

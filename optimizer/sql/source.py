@@ -17,7 +17,7 @@ Span = tuple[int, int]
 _CLAUSES = {
     "qualify": ("QUALIFY", "QUALIFY"), "windows": ("WINDOW", "WINDOW"), "sample": ("TABLESAMPLE", "TABLESAMPLE"),
     "locks": ("FOR UPDATE", "FOR"), "laterals": ("LATERAL", "LATERAL"), "by_name": ("BY NAME", "BY"),
-    "grouping_sets": ("GROUPING SETS", "GROUPING"), "rename": ("* RENAME", "RENAME"),
+    "grouping_sets": ("GROUPING SETS", "GROUPING"),
     "limit_options": ("LIMIT WITH TIES", "LIMIT"), "offset": ("WITH ORDINALITY", "ORDINALITY"),
     "recursive": ("a recursive CTE", "RECURSIVE"), "into": ("SELECT INTO", "INTO"), "cross_apply": ("APPLY", "APPLY"),
 }  # fmt: skip
@@ -78,8 +78,8 @@ class Source:
     def function_name(self, node: Any) -> str:
         """The name under which the text calls a function: the parser may know it under another."""
         span = self.span(node)
-        written = re.match(r"\w+(?=\s*\()", self.sql[span[0] :]) if span is not None else None
-        return (written[0] if written else str(node.sql_name()) if hasattr(node, "sql_name") else form_name(node)).lower()
+        written = re.match(r'"?(\w+)"?(?=\s*\()', self.sql[span[0] :]) if span is not None else None
+        return (written[1] if written else str(node.sql_name()) if hasattr(node, "sql_name") else form_name(node)).lower()
 
     def _closing(self, start: int, end: int) -> int:
         """The end of a function call that starts at `start`: its closing parenthesis; else `end`."""

@@ -113,12 +113,13 @@ def _kept(id: ColumnId, conjuncts: Sequence[Scalar], known: StoredColumn, column
     others = min(others, _in_buckets(known.histogram, low, high))
     places = max(0.0, _places(known.type, low, high) - len(common))
     unknown = []  # how many values conjuncts name of which some are not known yet: they may be common ones
-    for constants in (named for c in conjuncts if (named := _named(c)) is not None):
+    for by, constants in ((c, named) for c in conjuncts if (named := _named(c)) is not None):
         values = [c.value for c in constants if isinstance(c, Literal)]
         if len(values) < len(constants):
             unknown.append(float(len(constants)))
             continue
-        candidates = {v for v in values if v is not None and v not in known.common and _may_hold(id, conjuncts, v)}
+        rest = [c for c in conjuncts if c is not by]
+        candidates = {v for v in values if v is not None and v not in known.common and _may_hold(id, rest, v)}
         places = min(places, float(sum(not _outside(v, known.stats) for v in candidates)))
     values_left = len(common) + places
     rows = sum(common) + (min(others, places * next_most) if places and next_most else 0.0)

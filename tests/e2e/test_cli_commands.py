@@ -195,8 +195,9 @@ def test_same_output_for_every_hash_seed(shop):
         queries += [name, "tpch:0.01" if name.startswith("tpch") else "job"]
 
     def printed(seed):
-        text = run_python("-c", EXPLAINED_AND_DRAWN, *queries, env={"PYTHONHASHSEED": seed}).stdout
-        return re.sub(r'"(t|ms)": ?(\{[^}]*\}|[^,}\s]+)', "", text)
+        done = run_python("-c", EXPLAINED_AND_DRAWN, *queries, env={"PYTHONHASHSEED": seed})
+        assert done.returncode == 0, done.stderr
+        return re.sub(r'"(t|ms)": ?(\{[^}]*\}|[^,}\s]+)', "", done.stdout)
 
     found = {printed(seed) for seed in ("0", "1")}
     assert len(found) == 1 and [(text.count("<svg"), text.count('"header"')) for text in found] == [(7, 7)]

@@ -55,7 +55,7 @@ def test_before_the_command_line_is_there(module):
 def test_little_is_imported_before_ctrl_c_is_looked_after():
     code = "import sys; sys.path.insert(0, '.'); import planscope; print(*sys.modules)"
     done = run_python("-ISc", code, cwd=ROOT)
-    assert "typing" not in done.stdout.split()
+    assert done.returncode == 0 and "typing" not in done.stdout.split()
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])

@@ -16,6 +16,7 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 from pyspark import __version__ as spark_version
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DateType, DecimalType, TimestampNTZType, TimestampType
 
@@ -30,7 +31,7 @@ from optimizer.algebra.columns import DataType
 from optimizer.catalog.dataset import SCHEMA_FILE
 
 OPEN_COST = "spark.sql.files.openCostInBytes"
-BATCH = 64  # files of one query: a plan grows with each
+BATCH = 64  # of what one query reads: a plan grows with each
 PLACES = (1 << 33) - 1  # bits of a monotonically increasing id: the place in its partition, whose number is the rest
 _UNREACHED = r"\S*(Access|Connect|Host|Socket|Timeout|Interrupted|AWS|BlockMissing|FileNotFound|URISyntax)\w*Exception"
 # how ORC is to read days of files that do not say their calendar; it then shifts ten days to these
@@ -81,8 +82,15 @@ class Opened:
         said = {
             to_write(self.paths[file]): value for file, values in self.folders.items() if (value := values.get(name)) is not None
         }
+        if len(said) == len(self.paths) and len(set(said.values())) == 1:
+            return literal(next(iter(said.values())))
         pairs = ", ".join(literal(text) for pair in said.items() for text in pair)
         return f"try_element_at(map({pairs}), url_decode(replace(_file, '+', '%2B')))" if said else literal(None)
+
+    def only(self, label: str) -> Opened:
+        """One of the files."""
+        folders = {label: self.folders[label]} if self.folders else {}
+        return replace(self, paths={label: self.paths[label]}, folders=folders)
 
     def within(self, folders: Mapping[str, Values]) -> Opened:
         """The files with the columns that their `folders` are named after, as texts. Raises PipelineError when they have one
@@ -95,10 +103,10 @@ class Opened:
 
 
 def joined(spark: SparkSession, files: Sequence[Opened]) -> list[Opened]:
-    """Of many files, those that are next to one another and alike as one, for Spark plans each by itself; few ones are left as
-    they are, since parts of them are for all cores."""
-    if len(files) < 2 * slots(spark):
-        return list(files)
+    """Of many files, those that are next to one another and alike as one, for Spark plans each by itself; few ones are one each,
+    since parts of them are for all cores."""
+    if sum(len(one.paths) for one in files) < 2 * slots(spark):
+        return [one.only(label) for one in files for label in one.paths]
     found: list[Opened] = []
     for _, alike in groupby(files, lambda one: replace(one, paths={}, folders={})):
         for some in batches(list(alike)):
@@ -158,8 +166,12 @@ class _Stored:
         days = [self.days[name] for name in names if name in self.days]
         broken = f"CASE WHEN {' OR '.join(days)} THEN {literal(_CALENDAR)} END" if days else literal(None)
         values = [self.values.get(name, literal(None)) for name in names]
-        told = (*PLACE, f"{broken} AS _broken", f"{literal(None)} AS _line")
-        return source.load(list(map(to_read, paths))).selectExpr(*numbered(values), *told)
+        frame = source.load(list(map(to_read, paths)))
+        file = frame.metadataColumn("_metadata")  # also where a column is called so
+        place = (file["file_path"].alias("_file"), file["file_block_start"].alias("_start"))
+        return frame.select(
+            *map(F.expr, numbered(values)), *place, F.expr(broken).alias("_broken"), F.lit(None).cast("string").alias("_line")
+        )
 
 
 def open_elsewhere(spark: SparkSession, table: Source, files: Sequence[str]) -> list[Opened]:
@@ -288,7 +300,7 @@ def damaged_file(error: Exception, labels: Sequence[str]) -> str | None:
     if found is None and "InvalidProtocolBufferException" in str(error) and len(labels) == 1:  # of ORC's columns
         return labels[0]
     path = unquote(found[1]).removeprefix("file:").lstrip("/") if found else None
-    return next((label for label in labels if label.removeprefix("file:").lstrip("/") == path), None)
+    return next((label for label in labels if to_write(label).removeprefix("file:").lstrip("/") == path), None)
 
 
 def numbered(values: Sequence[str]) -> list[str]:

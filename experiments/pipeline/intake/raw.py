@@ -1,7 +1,8 @@
 """One table on its way from opened files to the dataset.
 
 FOLDER/part-00000.parquet   all rows, a part for each Spark partition, in the order of the files and of their rows: `c0`, `c1` …,
-                            the values; `reason`, NULL for good rows, `column`, `value`, `record`
+                            the values; `reason`, NULL for good rows, `column`, `value`, `record`; of files that Spark read
+                            also `file` and `start`, where the row is from
 FOLDER/removed/*.parquet    good rows that break keys: part, place, reason, column (names joined by NUL)
 
 A row is known by its part and its place in it. At the end each part is read once more, and its good rows go into the dataset.

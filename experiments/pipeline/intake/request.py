@@ -28,11 +28,12 @@ VECTORIZED = ("spark.sql.parquet.enableVectorizedReader", "spark.sql.orc.enableV
 _CONF = {
     **dict.fromkeys(VECTORIZED, "true"), "spark.sql.legacy.parquet.nanosAsLong": "true",
     "spark.sql.files.minPartitionNum": "1", "spark.sql.ansi.enabled": "true", "spark.sql.session.timeZone": "UTC",
-    "spark.sql.unionOutputPartitioning": "false",  # nor of several that are read one by one
     "spark.sql.variable.substitute": "false",  # a name of a column or a file may have ${...} in it
     "spark.sql.parser.escapedStringLiterals": "false",  # as `values.literal` writes them
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # 00501 is no 501
-    "spark.sql.files.openCostInBytes": str(1 << 40),  # a partition has rows of one file, in their order
+    # a partition has rows of one file, in their order
+    "spark.sql.unionOutputPartitioning": "false", "spark.sql.files.openCostInBytes": str(1 << 40),
+    "spark.sql.files.maxPartitionNum": str((1 << 31) - 1),
 }  # fmt: skip
 SMALL = 64 << 20  # bytes
 _ENCODING = {"encoding": "default utf-8"}
