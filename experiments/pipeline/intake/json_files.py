@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from experiments.pipeline.intake.opened import PLACE, PLACES, TOLD, Opened, numbered, union
+from experiments.pipeline.intake.opened import PLACE, TOLD, Opened, numbered, union
 from experiments.pipeline.intake.values import FLOAT, NESTED, NO_TEXT, TIMES, literal, possible, trimmed
 from experiments.pipeline.spark.errors import PipelineError
 from experiments.pipeline.spark.paths import reader, to_read, to_write
@@ -32,8 +32,7 @@ def whole_files(spark: SparkSession, paths: Sequence[str]) -> frozenset[str]:
     """Those of the files whose records go over lines: where the first line, which is text, leaves an object or an array open;
     where it is all there is and begins with an array, that has the records."""
     lines = _text(spark, paths).withColumn("at", F.monotonically_increasing_id())
-    few = lines.where(F.col("at").bitwiseAND(PLACES) < 2)  # two of each partition say as much as all
-    first = few.groupBy("_file").agg(F.min_by("value", "at").alias("value"), (F.count("at") == 1).alias("alone"))
+    first = lines.groupBy("_file").agg(F.min_by("value", "at").alias("value"), (F.count("at") == 1).alias("alone"))
     start, opened = F.left("value", F.lit(1)), _depth(F.col("value")) > 0
     text = opened & F.is_valid_utf8("value") & ~F.endswith("value", F.lit("}"))
     over = F.when(start == "{", text).otherwise((start == "[") & (opened | F.col("alone")))
