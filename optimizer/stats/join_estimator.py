@@ -2,23 +2,25 @@
 
 An inner-join region is estimated as a whole from its leaves and its conjuncts, each conjunct counted once: an equality
 class that reaches k relations contributes k - 1 factors (the distinct counts without the smallest), so the join order
-cannot matter. Semi, anti, left, mark and single joins change the rows and columns of a leaf on their left, so their place in the
-order does not matter either.
+cannot matter. Semi, anti, left, mark and single joins change the rows and columns of a leaf on their left, one after another in an
+order of their own (`join_changes`), so their place in the tree does not matter either. Full joins come before left joins over them.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from optimizer.algebra.columns import ColumnId, column_ids, column_set, union
+from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import AnyJoin, Apply, IndependentJoin, Join
 from optimizer.algebra.predicates import equated, predicate_columns
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
+from optimizer.stats.join_changes import changes_of, in_order, later_changes, links_two
 from optimizer.stats.matches import LEAST_SHARE, bounded, mark_figures, per_row_figures, semi_share, some_row_share
 from optimizer.stats.region import RegionRows
-from optimizer.stats.region_parts import RegionParts, inner_parts, region_stats
-from optimizer.stats.relation import RelationStats, columns_of
+from optimizer.stats.region_parts import RegionParts, by_lowest_column, inner_parts, region_stats
+from optimizer.stats.relation import Change, RelationStats, columns_of
 from optimizer.stats.selectivity import back_off, conjunction_selectivity
 
 
@@ -36,6 +38,10 @@ class JoinEstimator(ABC):
     def __init__(self) -> None:
         self._regions: dict[tuple[tuple[RelationStats, ...], Predicate], RegionRows] = {}
         self._around: dict[RelationStats, RegionParts] = {}  # the last region that was new with a leaf in it
+        self._full: dict[RelationStats, tuple[tuple[RelationStats, ...], tuple[IndependentJoin, ...]]] = {}  # full joins' parts
+        self._same: dict[
+            tuple[tuple[RelationStats, ...], Predicate], RelationStats
+        ] = {}  # those that stand on the right of joins
         self._changed: dict[tuple[IndependentJoin, tuple[RelationStats, ...], Predicate, RelationStats], RelationStats] = {}
 
     @abstractmethod
@@ -53,24 +59,86 @@ class JoinEstimator(ABC):
         if self.in_regions:
             if op.kind is JoinKind.SEMI and (found := self._semi_region(op.predicate, props, left, right)) is not None:
                 return found
-            if left.joined is not None and op.kind is not JoinKind.FULL and (leaves := self._changed_leaves(op, left, right)):
-                return self.inner_region(*inner_parts(leaves, left.predicate), props)
+            own = all(
+                stats.props is not None for stats in (left, right, *left.leaves, *right.leaves)
+            )  # not made by somebody else
+            if own and op.kind is JoinKind.FULL:
+                return self._full_join(op, left, right)
+            if own and (leaves := self._changed_leaves(op, left, right)):
+                return leaves[0] if left.joined is None else self.inner_region(*inner_parts(leaves, left.predicate), props)
         return self._alone(op, props, left, right)
 
     def _changed_leaves(self, op: IndependentJoin, left: RelationStats, right: RelationStats) -> tuple[RelationStats, ...]:
-        """The relations of an inner join, of which the first one that `op` reads has the columns and the share of rows that `op`
-        gives to all that it reads; none where a column would be there twice, or somebody else made the figures."""
+        """The relations of an inner join, or the only one, as `op` and what was joined to them before leave them, in whatever
+        order; none where a column would be there twice, or somebody else made the figures."""
         leaves = left.leaves
         if right.props is None or any(leaf.props is None for leaf in leaves):
             return ()
-        own = [column_set(leaf.columns) for leaf in leaves]
-        if left.hides and not op.kind.left_only and union(own) & column_set(right.columns):
+        if (
+            left.hides
+            and not op.kind.left_only
+            and union(column_set(leaf.columns) for leaf in leaves) & column_set(right.columns)
+        ):
             return ()
-        read = predicate_columns(op.predicate)
-        touched = [i for i, columns in enumerate(own) if columns & read] or [0]
-        touched.sort(key=lambda i: (leaves[i].base_rows, leaves[i].rows, len(leaves[i].columns)))  # not as FROM has them
-        changed = self._changed_leaf(op, tuple([leaves[i] for i in touched]), left.predicate, right)
-        return (*leaves[: touched[0]], changed, *leaves[touched[0] + 1 :])
+        later = later_changes(op, right)
+        changes = [*changes_of(leaves), Change(op, self._without(right, later)), *later]
+        return self._after(left.leaves, left.predicate, in_order(changes))
+
+    def _full_join(self, op: IndependentJoin, left: RelationStats, right: RelationStats) -> RelationStats:
+        """Left joins come after it where they may, and full joins one after another that may change places."""
+        later = [later_changes(op, side) for side in (left, right)]
+        sides = [self._without(side, changes) for side, changes in zip((left, right), later, strict=True)]
+        below = [self._full.get(side, ((side,), ())) for side in sides]
+        parts, ops = by_lowest_column([*below[0][0], *below[1][0]]), (*below[0][1], *below[1][1], op)
+        if not all(links_two(each.predicate, parts) for each in ops):
+            parts, ops = by_lowest_column(sides), (op,)
+        joined, waiting, to_come = parts[0], list(ops), list(parts[1:])
+        while to_come:
+            part, linking = next(
+                (part, each) for part in to_come for each in waiting
+                if len(to_come) == 1 or not predicate_columns(each.predicate) & ~column_set((*joined.columns, *part.columns))
+            )  # fmt: skip
+            to_come.remove(part)
+            waiting.remove(linking)
+            joined = self._one_full_join(linking, joined, part)
+        self._full[joined] = parts, ops
+        return self._after((joined,), (), in_order([*later[0], *later[1]]))[0]
+
+    def _one_full_join(self, op: IndependentJoin, left: RelationStats, right: RelationStats) -> RelationStats:
+        known = self._changed.get((op, (left,), (), right))
+        if known is None:
+            assert left.props is not None and right.props is not None
+            props = op.derive_props((left.props, right.props))
+            known = self._changed[op, (left,), (), right] = self._alone(op, props, left, right)
+            known.props = props
+        return known
+
+    def _without(self, side: RelationStats, later: list[Change]) -> RelationStats:
+        """A relation, or an inner join of several, before some of the left joins in it."""
+        if not later:
+            return self._same.setdefault((side.leaves, side.predicate), side)
+        stay = in_order([change for change in changes_of(side.leaves) if change not in later])
+        leaves, predicate = inner_parts(self._after(side.leaves, side.predicate, stay), side.predicate)
+        if len(leaves) == 1:
+            return leaves[0]
+        known = self._same.get((leaves, predicate))
+        if known is None:
+            props = JoinGraph(predicate).derive_props([leaf.props for leaf in leaves if leaf.props is not None])
+            known = self.inner_region(leaves, predicate, props)
+            known.props = props
+        return known
+
+    def _after(self, leaves: tuple[RelationStats, ...], predicate: Predicate, changes: list[Change]) -> tuple[RelationStats, ...]:
+        """Relations after these joins, one after the other; each changes the first relation that it reads, which gets the columns
+        and the share of rows that it gives to all that it reads."""
+        leaves = by_lowest_column([leaf.before for leaf in leaves])
+        for op, right in changes:
+            read = predicate_columns(op.predicate)
+            touched = [i for i, leaf in enumerate(leaves) if column_set(leaf.columns) & read] or [0]
+            touched.sort(key=lambda i: (leaves[i].base_rows, leaves[i].rows, len(leaves[i].columns)))  # not as FROM has them
+            changed = self._changed_leaf(op, tuple([leaves[i] for i in touched]), predicate, right)
+            leaves = (*leaves[: touched[0]], changed, *leaves[touched[0] + 1 :])
+        return leaves
 
     def _changed_leaf(
         self, op: IndependentJoin, read: tuple[RelationStats, ...], predicate: Predicate, right: RelationStats
@@ -93,6 +161,7 @@ class JoinEstimator(ABC):
             stored = first.base_rows * alone.base_rows / part.base_rows if part.base_rows else first.base_rows
             known = RelationStats(first.rows * times, {**first.columns, **added}, stored, props.keys)
             known.distinct, known.props = first.distinct, props
+            known.before, known.changes = first.before, (*first.changes, Change(op, right))
             self._changed[op, read, part.predicate, right] = known
         return known
 

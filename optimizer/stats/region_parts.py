@@ -1,7 +1,7 @@
 """Regions within others: inner joins that are a part of a region that was compiled before, which has their rows already, and
 regions of which some relations are joins themselves, so that the relations of these are the region's."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -46,9 +46,12 @@ def inner_parts(inputs: Sequence[RelationStats], predicate: Predicate) -> tuple[
             if hidden and any(hidden & other for j, other in enumerate(columns) if j != i):
                 whole.add(stats)
     leaves = [leaf for stats in inputs for leaf in ((stats,) if stats in whole else stats.leaves)]
-    leaves.sort(key=lambda leaf: min(leaf.columns, default=-1))
     below = [s for stats in inputs if stats not in whole for s in stats.predicate]
-    return tuple(leaves), conjunction((*predicate, *below))
+    return by_lowest_column(leaves), conjunction((*predicate, *below))
+
+
+def by_lowest_column(leaves: Iterable[RelationStats]) -> tuple[RelationStats, ...]:
+    return tuple(sorted(leaves, key=lambda leaf: min(leaf.columns, default=-1)))
 
 
 def region_stats(rows: float, leaves: tuple[RelationStats, ...], predicate: Predicate, props: LogicalProps) -> RelationStats:

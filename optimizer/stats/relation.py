@@ -7,9 +7,10 @@ import decimal
 from collections.abc import Iterable, Mapping
 from math import inf, prod
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set
+from optimizer.algebra.logical_joins import IndependentJoin
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
 from optimizer.algebra.trees import Tree
@@ -50,6 +51,13 @@ class ColumnFigures:
 _ANY_VALUES = ColumnFigures(inf)
 
 
+class Change(NamedTuple):
+    """A join that is no inner one, and the relation on its right."""
+
+    op: IndependentJoin
+    right: RelationStats
+
+
 class RelationStats:
     """`rows`: estimated rows, may be below 1, at most CEILING. `columns`: figures by column id.
 
@@ -60,11 +68,12 @@ class RelationStats:
     gives these rows, kept by estimators that look rows up. `props`: the relation's, where the default estimator made it.
     `equated`: what columns say where they are equated with others (`equality_class`), kept for all regions the relation is in.
     `equals`: of columns that are equal in every row the one that stands for them, in what `with_equals_as_one` gives.
+    `changes`: the joins that made this relation of another one, `before` (`join_changes`).
     """
 
     __slots__ = (
-        "_as_one", "base_rows", "columns", "distinct", "equals", "equated", "hides", "joined", "keys", "predicate", "props",
-        "rows", "tree",
+        "_as_one", "base_rows", "before", "changes", "columns", "distinct", "equals", "equated", "hides", "joined", "keys",
+        "predicate", "props", "rows", "tree",
     )  # fmt: skip
 
     def __init__(
@@ -81,6 +90,7 @@ class RelationStats:
         self.equals: Mapping[ColumnId, ColumnId] = {}
         self.tree: Tree | None = None
         self.props: LogicalProps | None = None
+        self.before, self.changes = self, tuple[Change, ...]()
         self._as_one: tuple[object, RelationStats] | None = None
 
     @property

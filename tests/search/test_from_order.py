@@ -6,6 +6,7 @@ from itertools import permutations
 import pytest
 
 from executor import Session
+from experiments.workloads.data import open_data
 from planscope import Optimizer, Settings
 from tests.differential.datasets import dataset
 from tests.reference.compare import assert_same_bag, rows_of
@@ -47,6 +48,28 @@ def test_a_contradiction_is_found_in_any_order() -> None:
 
 
 LEFT = " ".join(f"left join a a{i} on big.k = a{i}.k and a{i}.v = {i}" for i in range(8))
+
+
+MIXED = {  # each way of searching meets the joins of a set in another order
+    "left after left": ("customer left join orders on c_custkey = o_custkey left join lineitem on o_orderkey = l_orderkey",
+        "c_acctbal, o_orderkey"),
+    "left below right": ("orders right join customer on o_custkey = c_custkey left join lineitem on o_orderkey = l_orderkey",
+        "o_custkey, l_partkey"),
+    "left of an inner join": ("partsupp p left join (part join lineitem on p_partkey = l_partkey) on p.ps_partkey = l_partkey "
+        "left join partsupp s on l_partkey = s.ps_partkey", "p.ps_availqty, p_size, l_partkey"),
+    "left of two tables": ("customer left join (supplier join nation on s_nationkey = n_nationkey) on c_nationkey = s_nationkey "
+        "left join supplier s on n_nationkey = s.s_nationkey", "c_acctbal, n_regionkey, s.s_suppkey"),
+    "full and left": ("part left join partsupp a on p_partkey = a.ps_partkey full join partsupp b on a.ps_partkey = b.ps_partkey "
+        "and p_partkey = b.ps_partkey left join partsupp c on a.ps_partkey = c.ps_partkey", "p_size, b.ps_partkey, c.ps_suppkey"),
+    "full after full": ("supplier a full join (supplier b join customer on b.s_nationkey = c_nationkey) on a.s_nationkey = "
+        "c_nationkey full join orders on c_custkey = o_custkey", "a.s_acctbal, b.s_suppkey, c_nationkey, o_custkey"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MIXED)
+def test_outer_joins_have_one_estimate_in_any_order(case: str) -> None:
+    joins, columns = MIXED[case]
+    planned_alike(open_data("tpch:0.01"), [f"select {columns} from {joins}"], WAYS)
 
 
 RAISING = "join a on big.k + big.id = a.v"
