@@ -59,29 +59,21 @@ class JoinEstimator(ABC):
         if self.in_regions:
             if op.kind is JoinKind.SEMI and (found := self._semi_region(op.predicate, props, left, right)) is not None:
                 return found
-            own = all(
-                stats.props is not None for stats in (left, right, *left.leaves, *right.leaves)
-            )  # not made by somebody else
-            if own and op.kind is JoinKind.FULL:
+            ours = all(stats.props is not None for stats in (left, right, *left.leaves, *right.leaves))
+            if ours and op.kind is JoinKind.FULL:
                 return self._full_join(op, left, right)
-            if own and (leaves := self._changed_leaves(op, left, right)):
+            if ours and (leaves := self._changed_leaves(op, left, right)):
                 return leaves[0] if left.joined is None else self.inner_region(*inner_parts(leaves, left.predicate), props)
         return self._alone(op, props, left, right)
 
     def _changed_leaves(self, op: IndependentJoin, left: RelationStats, right: RelationStats) -> tuple[RelationStats, ...]:
         """The relations of an inner join, or the only one, as `op` and what was joined to them before leave them, in whatever
-        order; none where a column would be there twice, or somebody else made the figures."""
-        leaves = left.leaves
-        if right.props is None or any(leaf.props is None for leaf in leaves):
-            return ()
-        if (
-            left.hides
-            and not op.kind.left_only
-            and union(column_set(leaf.columns) for leaf in leaves) & column_set(right.columns)
-        ):
+        order; none where a column would be there twice."""
+        twice = union(column_set(leaf.columns) for leaf in left.leaves) & column_set(right.columns)
+        if left.hides and not op.kind.left_only and twice:
             return ()
         later = later_changes(op, right)
-        changes = [*changes_of(leaves), Change(op, self._without(right, later)), *later]
+        changes = [*changes_of(left.leaves), Change(op, self._without(right, later)), *later]
         return self._after(left.leaves, left.predicate, in_order(changes))
 
     def _full_join(self, op: IndependentJoin, left: RelationStats, right: RelationStats) -> RelationStats:
