@@ -2,8 +2,8 @@
 
 An inner-join region is estimated as a whole from its leaves and its conjuncts, each conjunct counted once: an equality
 class that reaches k relations contributes k - 1 factors (the distinct counts without the smallest), so the join order
-cannot matter. Semi, anti, left, mark and single joins change the rows and columns of a leaf on their left, one after another in an
-order of their own (`join_changes`), so their place in the tree does not matter either. Full joins come before left joins over them.
+cannot matter. Semi, anti, left, mark and single joins change the rows and columns of a leaf on their left, one after another in
+an order of their own (`join_changes`), so their place in the tree does not matter either. Full joins come before left joins.
 """
 
 from abc import ABC, abstractmethod
