@@ -170,7 +170,8 @@ def say_regions(regions: Mapping[str, int], quiet: bool) -> None:
     from memo_viz.explain import regions_text
 
     if regions.keys() - {"tasks", "expand"} and not quiet:
-        click.echo(f"regions of joins: {regions_text(regions)}", err=True)
+        heuristic = "; explain may find another plan, and --set region=auto too" if "one order" in regions else ""
+        click.echo(f"regions of joins: {regions_text(regions)}{heuristic}", err=True)
 
 
 def say_warnings(warnings: Sequence[str], quiet: bool) -> None:

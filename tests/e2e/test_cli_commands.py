@@ -103,6 +103,8 @@ def test_pictures(planscope, shop, tmp_path):
         ET.parse(tmp_path / name)
     done = planscope("memo", JOIN, "-d", str(shop), "-o", str(tmp_path / "memo.dot"), "--set", "region=table")
     assert (done.code, done.err) == (0, "regions of joins: table\n")
+    done = planscope("picture", "plan", "job/29c", "-o", str(tmp_path / "plan.svg"))
+    assert (done.code, done.err) == (0, "regions of joins: one order; explain may find another plan, and --set region=auto too\n")
     assert (tmp_path / "memo.dot").read_text().startswith("digraph")
     assert planscope("memo", JOIN, "-d", str(shop), "-o", str(tmp_path / "memo.json")).code == 0
     assert json.loads((tmp_path / "memo.json").read_text())["winners"]

@@ -71,6 +71,14 @@ def test_modules_of_the_current_folder_are_not_run(tmp_path: Path) -> None:
     assert done.returncode == 0 and "chain/3" in done.stdout, done.stderr
 
 
+def test_a_folder_called_planscope_is_in_nobodys_way(tmp_path: Path) -> None:
+    """As where scripts are kept beside a clone; the package as it is installed for the suite, not as a path."""
+    (tmp_path / "planscope" / "docs").mkdir(parents=True)
+    (tmp_path / "script.py").write_text("from planscope import Session\n")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env=environment, check=True)
+
+
 def test_another_project_was_installed_over_ours(tmp_path: Path) -> None:
     site = tmp_path / "site"
     for package in PACKAGES:
