@@ -200,15 +200,22 @@ def mean(sums: pa.Array, counts: pa.Array) -> pa.Array:
 
 
 def to_double(array: pa.Array) -> pa.Array:
-    """The nearest double of each value; of unscaled values beyond 2^53 what DuckDB makes, which nearly always is that too."""
-    values = unscaled(array) if pa.types.is_decimal128(array.type) else None
-    if values is None or array.type.scale > 22:
+    """The nearest double of each value; of unscaled values beyond 2^53 what DuckDB makes, which nearly always is that too.
+
+    A value has one double, whatever others are beside it.
+    """
+    scale = array.type.scale
+    if not pa.types.is_decimal128(array.type) or scale > 22:
         return single_array(array.cast(pa.float64()))
+    values = low_words(array)
     doubles = values.astype(np.float64)
-    if array.type.scale:
-        doubles /= 10.0**array.type.scale
+    if scale:
+        doubles /= 10.0**scale
         large = np.flatnonzero(np.abs(values) > 1 << 53)
-        if len(large) and array.type.scale <= 18:  # beyond it there is nothing before the point
-            whole, rest = np.divmod(np.abs(values[large]), 10**array.type.scale)
-            doubles[large] = np.sign(values[large]) * (whole + rest / 10.0**array.type.scale)
+        if len(large) and scale <= 18:  # beyond it there is nothing before the point
+            whole, rest = np.divmod(np.abs(values[large]), 10**scale)
+            doubles[large] = np.sign(values[large]) * (whole + rest / 10.0**scale)
+    if array.type.precision > 18 and len(array):
+        wide = np.flatnonzero(both_words(array)[1::2] != values >> 63)
+        doubles[wide] = single_array(array.take(pa.array(wide)).cast(pa.float64())).fill_null(0).to_numpy()
     return with_nulls(doubles, pa.float64(), array)

@@ -42,6 +42,7 @@ class GroupWays:
             if all(m.op.unordered for m in group.logical):  # rules may not split it any more
                 if search.context.partition is None or _splits(search, group.logical[0]):
                     given(search, group)
+                    search.arrived([])  # what was inserted may have united groups
         return within_bar(search, goal, listed(search, goal))
 
     def expressions(self, search: SearchContext, goal: Goal, way: Way) -> list[Way]:

@@ -290,6 +290,11 @@ def test_tables_of_damaged_files_alone_are_left_out(importer, tmp_path):
     assert "cities.csv is empty" in text and "delimiter=';'" in text and "table cities is not imported with it" in text
     with pytest.raises(PipelineError, match=r"cities\.csv is empty(?s:.*)nothing was imported"):
         importer(tmp_path / "shop", name="strict", on_reject="fail")
+    folder, _ = importer(tmp_path / "shop", name="each", options={"Sales.delimiter": ";", "quote": "'"})
+    assert rows(folder, "sales") == [{"person": 1, "sum": 2}] and len(rows(folder, "people")) == 2
+    for option, said in (("sale.delimiter", "no table sale(?s:.*)sales"), ("sales.header2", 'no option "sales.header2"')):
+        with pytest.raises(PipelineError, match=said):
+            importer(tmp_path / "shop", name="wrong", options={option: ";"})
 
 
 @pytest.mark.slow

@@ -29,7 +29,11 @@ from experiments.redacted import command_text
     "--table", "tables", multiple=True, metavar="NAME", help="All files make this table; with jdbc, read this one (repeatable)."
 )
 @click.option(
-    "--option", "pairs", multiple=True, metavar="NAME=VALUE", help="How to read: delimiter, quote, header, encoding, url ..."
+    "--option",
+    "pairs",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="How to read: delimiter, quote, header, encoding, url ...; TABLE.NAME=VALUE for one table.",
 )
 @click.option("--on-reject", type=click.Choice(["keep", "fail"]), default="keep", show_default=True, help="Rows that do not fit.")
 @click.option(

@@ -213,8 +213,8 @@ class CsvFiles:
             if (other := rival(delimiter, names[0], value)) is not None:
                 raise PipelineError(
                     f'{label} has one column, "{names[0][:60]}"\n'
-                    f"its fields seem to be separated by {other!r}: try --option delimiter={name_of(other)}; "
-                    f"if it is one column, --option delimiter={name_of(delimiter)}"
+                    f"its fields seem to be separated by {other!r}: try --option delimiter={name_of(other)}, "
+                    f"or TABLE.delimiter={name_of(other)} for one table; if it is one column, delimiter={name_of(delimiter)}"
                 )
         if (place := next((i for i, name in enumerate(names) if not name), None)) is not None:
             raise PipelineError(f"{label}, line 1: column {place + 1} has no name\n--option header=false is for files without")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -133,14 +133,14 @@ def _found(request: ImportRequest) -> Found:
         paths = [Path(os.path.expanduser(source)).absolute() for source in request.sources]
         _check_apart(paths, request.folder)
         found = find_sources(paths, request.format, next(iter(request.tables), None))
-        _check_options(request.options, {table.format for table in found.tables})
+        _check_options(request.options, {table.name.lower(): table.format for table in found.tables})
         return found._replace(schema=request.schema or found.schema)
     kinds = {request.format or kind_of(source.rstrip("/").rpartition("/")[2], None) for source in request.sources or [""]}
     format = kinds.pop()
     if kinds or format is None:
         raise PipelineError(f"{redacted(request.sources[0])}: what kind of files are there? say --format")
     if format in _OPTIONS:
-        _check_options(request.options, {format})
+        _check_options(request.options, {"": format})
     if is_needed(format, request.options.get("encoding", "utf-8")):
         raise PipelineError(
             f"at URIs Spark reads {format} files in UTF-8 only, none of Arrow's; copy {redacted(request.sources[0])} to a folder"
@@ -157,12 +157,27 @@ def _check_apart(sources: list[Path], folder: Path | str) -> None:
             raise PipelineError(f"{folder} lies in {inside}, which is to be imported: choose a folder beside it")
 
 
-def _check_options(options: dict[str, str], formats: Collection[str]) -> None:
-    known = {option: meaning for format in sorted(formats) for option, meaning in _OPTIONS.get(format, {}).items()}
-    for name in (name for name in options if name not in known):
+def options_of(table: str, options: Mapping[str, str]) -> dict[str, str]:
+    """Those for every table, and over them those that are written `table.NAME`."""
+    own = {name.rpartition(".")[2]: text for name, text in options.items() if name.rpartition(".")[0].lower() == table.lower()}
+    return {name: text for name, text in options.items() if "." not in name} | own
+
+
+def _check_options(options: dict[str, str], tables: Mapping[str, str]) -> None:
+    """`tables`: the format of each."""
+    for name in options:
+        of = name.rpartition(".")[0].lower()
+        if of and of not in tables:
+            raise PipelineError(f"--option {name}: there is no table {of}\n{near(of, sorted(tables))}")
+        formats = {tables[of]} if of else set(tables.values())
+        known = {option: meaning for format in sorted(formats) for option, meaning in _OPTIONS.get(format, {}).items()}
+        if name.rpartition(".")[2] in known:
+            continue
         listed = "\n".join(f"  {option}: {meaning}" for option, meaning in known.items()) or "  none"
         raise PipelineError(f'there is no option "{name}" for {" and ".join(sorted(formats))} files; known:\n{listed}')
-    codec_name(options.get("encoding", "utf-8"))
+    for name, text in options.items():
+        if name.rpartition(".")[2] == "encoding":
+            codec_name(text)
 
 
 def read_inputs(found: Found) -> dict[str, Any]:

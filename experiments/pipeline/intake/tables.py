@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +23,7 @@ from experiments.pipeline.intake.keys import check_constraints
 from experiments.pipeline.intake.opened import Opened, batches, damaged_file, joined, listed, open_elsewhere, open_typed, reading
 from experiments.pipeline.intake.prepare import damage, prepare, read_as
 from experiments.pipeline.intake.raw import Facts, RawTable
-from experiments.pipeline.intake.request import VECTORIZED, ImportRequest, Plan, read_inputs
+from experiments.pipeline.intake.request import VECTORIZED, ImportRequest, Plan, options_of, read_inputs
 from experiments.pipeline.intake.resolve import Resolved, inferred, resolve, undeclared
 from experiments.pipeline.intake.sources import ENDINGS, Source, with_driver
 from experiments.pipeline.intake.summary import reject_lines
@@ -88,15 +88,19 @@ class Tables:
         self.damaged: dict[str, str] = self._done("damaged") or {}  # files that were put aside, with the reason
         self.labels: dict[str, str] = {}  # of files, by where Spark reads them
         self.numbers = {one.name: number for number, one in enumerate(plan.found.tables)}
+        self._csv: dict[tuple[tuple[str, str], ...], CsvFiles] = {}  # by options
         self.clean = {} if is_running() else read_clean(request, plan)
 
     @property
     def spark(self) -> SparkSession:
         return self.start()
 
-    @cached_property
-    def csv(self) -> CsvFiles:
-        return CsvFiles(self.spark, self.request.options)
+    def csv(self, table: Source) -> CsvFiles:
+        own = options_of(table.name, self.request.options)
+        form = tuple(sorted(own.items()))
+        if form not in self._csv:
+            self._csv[form] = CsvFiles(self.spark, own)
+        return self._csv[form]
 
     def make(self) -> tuple[Facts, list[Path]]:
         for jar in self.request.jars:
@@ -194,8 +198,12 @@ class Tables:
         """The files of each table. Raises _BadFiles."""
         trouble: dict[str, str] = {}
         paths = {one.name: self._prepared(one, trouble) for one in tables}
-        of_csv, of_json = ([file for one in tables if one.format == each for file in paths[one.name].items()] for each in _TEXTS)
-        looked = self.csv.look(dict(of_csv)) if of_csv else {}
+        of_csv: dict[CsvFiles, dict[str, str]] = {}
+        for one in tables:
+            if one.format == "csv":
+                of_csv.setdefault(self.csv(one), {}).update(paths[one.name])
+        looked = {label: its for files, some in of_csv.items() for label, its in files.look(some).items()}
+        of_json = [file for one in tables if one.format == "json" for file in paths[one.name].items()]
         whole = whole_files(self.spark, [path for _, path in of_json]) if of_json else frozenset()
         trouble |= faults(self.spark, {label: path for label, path in of_json if path in whole}) if whole else {}
         found: dict[str, list[Opened]] = {}
@@ -215,7 +223,7 @@ class Tables:
                 try:
                     match table.format:
                         case "csv":
-                            opened.append(self.csv.open(label, path, looked[label], self._declared_names(table)))
+                            opened.append(self.csv(table).open(label, path, looked[label], self._declared_names(table)))
                         case "json":
                             records |= {label: path} if label not in trouble else {}
                         case format:
@@ -236,7 +244,8 @@ class Tables:
 
     def _prepared(self, table: Source, trouble: dict[str, str]) -> dict[str, str]:
         """Where Spark is to read the files that are not put aside, by label."""
-        encoding, folder = self.request.options.get("encoding", "utf-8"), self.work / f"{self.numbers[table.name]}-prepared"
+        encoding = options_of(table.name, self.request.options).get("encoding", "utf-8")
+        folder = self.work / f"{self.numbers[table.name]}-prepared"
         paths: dict[str, str] = {}
         for i, label in enumerate(table.files):
             try:

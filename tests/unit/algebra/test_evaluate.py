@@ -570,6 +570,13 @@ def test_decimals_of_many_digits_become_the_nearest_double(digits: int, scale: i
     assert made.to_pylist() == [*map(float, values), None]
 
 
+def test_a_decimal_has_one_double_whatever_is_beside_it() -> None:
+    values = [Decimal(n) / 100 for n in range(-500, 500)]
+    beside = pa.array([None, *values, Decimal("1234567890.1234567890")], pa.decimal128(20, 10))
+    assert to_double(beside).to_pylist()[:-1] == [None, *map(float, values)]
+    assert to_double(beside.slice(3)).to_pylist()[:-1] == list(map(float, values[2:]))
+
+
 @pytest.mark.parametrize("scale", [18, 19, 22, 23, 38])
 def test_decimals_of_many_digits_after_the_point_become_doubles(scale: int) -> None:
     values = [Decimal(n).scaleb(-scale, Context(prec=60)) for n in (2**63 - 1, -(2**53) - 1, -1, 0)]
