@@ -19,11 +19,12 @@ def notes(table: Table, data: str, measured: Collection[str] = (), untrue: Mappi
         return [f"analyzed {clean(table.stats.analyzed)}", *lines]
     if not table.files:
         return lines
+    after = ", once the declarations are true" if lines else ""
     what = "analyzed before its files changed" if table.name in measured else "not analyzed"
     return [
         *lines,
         f"{what}: distinct counts, common values and histograms may be missing",
-        f"planscope data analyze {shlex.quote(clean(data))} measures them",
+        f"planscope data analyze {shlex.quote(clean(data))} measures them{after}",
     ]
 
 

@@ -179,6 +179,9 @@ def test_data_show_and_path(planscope, shop):
     text = planscope("data", "show", str(shop)).out
     assert "people  4 rows" in text and "key id" in text
     assert planscope("data", "path", str(shop)).out.strip() == str(shop)
+    (shop / "events.jsonl.gz").touch()
+    assert "events.jsonl.gz is not read: planscope data import makes Parquet" in planscope("data", "show", str(shop)).err
+    (shop / "events.jsonl.gz").unlink()
 
 
 EXPLAINED_AND_DRAWN = """

@@ -277,6 +277,7 @@ def test_a_contradicted_declaration_is_an_error(tmp_path: Path, analyze: Analyze
     assert run(tmp_path, "select two.y from two left join one on one.k = two.k") == [3, 9, 9]
     show = CliRunner().invoke(show_command, [str(tmp_path)], obj={})
     assert "not relied on: one (k) is declared as a key, but has 1 value more than once" in show.output
+    assert "once the declarations are true" in " ".join(show.output.split())
     assert not (tmp_path / "_planscope" / "statistics.json").exists()
     (tmp_path / "schema.sql").write_text(schema.format(", primary key (x)", "references one (k)"), "utf-8")
     with pytest.raises(

@@ -30,6 +30,7 @@ def command(
     facts["data"] = data
     format = format_of(output, format, FORMATS)
     from experiments.data_view.selection import select
+    from experiments.pipeline.intake.sources import kind_of
     from experiments.workloads.data import dataset_folder, open_data
 
     said = progress(quiet)
@@ -38,6 +39,10 @@ def command(
         for name, reason in catalog.unread.items():
             said(f'table "{name}" cannot be read: {reason}')
     folder = dataset_folder(data) if any(found.files for found in catalog.tables.values()) else None
+    if said is not None and folder is not None:
+        for file in sorted(folder.iterdir()):
+            if kind_of(file.name, None) in ("json", "orc"):
+                said(f"{file.name} is not read: planscope data import makes Parquet of it")
     write = say if format == "text" else write_text
     write(_written(select(catalog, table, column), format, data, folder, column is not None), output)
 
