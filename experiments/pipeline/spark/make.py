@@ -78,7 +78,10 @@ def _finished(plan: Plan, folder: Path) -> Manifest | None:
         return None
     if not plan.made(manifest):
         theirs = manifest.get("what", "a dataset")
-        how = f", not {plan.what}" if theirs != plan.what else " made of other files, or in another way"
+        before, now = manifest["inputs"], plan.facts["inputs"]
+        changed = sorted(file for file in before if file in now and before[file] != now[file])
+        made = f"before {changed[0]} changed" if changed else "of other files, or in another way"
+        how = f" made {made}" if theirs == plan.what else f", not {plan.what}"
         raise OutputError(f"{folder} holds {theirs}{how}\nname another folder, or remove that one")
     if damaged_files(folder, manifest):
         raise OutputError(f"files of {plan.what} in {folder} are missing or were changed\nremove the folder to make it again")
