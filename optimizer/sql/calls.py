@@ -330,7 +330,8 @@ _OF_TWO = {
 }  # fmt: skip
 HANDLERS: dict[Any, Handler] = {
     **{kind: _form(name, "this", "expression") for kind, name in _OF_TWO.items()},
-    exp.BitwiseNot: _form("bit_not", "this"), exp.StrPosition: _form("strpos", "this", "substr"), exp.RegexpILike: _ignoring_case,
+    exp.Abs: _form("abs", "this"), exp.BitwiseNot: _form("bit_not", "this"), exp.StrPosition: _form("strpos", "this", "substr"),
+    exp.RegexpILike: _ignoring_case,
     exp.Substring: _substring, exp.Trim: _trim, exp.Contains: _contains, exp.DPipe: _join_texts, exp.Concat: _concat,
     exp.Round: _round, exp.Floor: _whole("floor"), exp.Ceil: _whole("ceil"), exp.Typeof: _typeof, exp.Bracket: _subscript,
     exp.CurrentDate: _today, exp.CurrentTimestamp: _now, exp.Localtimestamp: _now, exp.Date: _date, exp.Anonymous: _by_name,

@@ -25,7 +25,7 @@ from tests.golden.test_golden import SQL_FILES
 from tests.golden.test_golden import read as cases_of
 
 FURTHER_SAMPLES = """
-select a & b, a | b, a << 1, a >> 1, ~a, s ~ 'x', s ~* 'x', s similar to 'x',
+select a & b, a | b, a << 1, a >> 1, ~a, @a, s ~ 'x', s ~* 'x', s similar to 'x',
     current_date, current_timestamp, localtimestamp from t;
 select percentile_cont(0.5) within group (order by a) from t;
 select +a, -b, a // 2, a % 2, a ** 2, mod(a, b), a is not distinct from b, a is distinct from b from t;
