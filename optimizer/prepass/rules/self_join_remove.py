@@ -16,6 +16,7 @@ Source  PostgreSQL 18 calls it self-join elimination
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
@@ -60,6 +61,7 @@ def _once(kind: JoinKind, predicate: Predicate, here: Node, there: Node, columns
         return None
     items = made.items if isinstance(made, Project) else passed_all(there, columns)
     read = predicate_columns((*predicate, *scan.predicate, *(item.value for item in items))) & scanned.columns
+    here = _with_columns(here, scan, read) if kind is JoinKind.INNER else here
     new = _same_row(scan, read, here, pairs)
     if not new:
         return None
@@ -69,8 +71,18 @@ def _once(kind: JoinKind, predicate: Predicate, here: Node, there: Node, columns
     kept = filtered(asked, tree_of(here))
     if kind is not JoinKind.INNER:
         return kept
-    own = (ProjectItem(item.id, renamed_scalar(item.value, new)) for item in items)
+    own = (ProjectItem(item.id, renamed_scalar(item.value, new)) for item in items if not here.columns >> item.id & 1)
     return Tree(Project((*passed_all(here, columns), *own)), (kept,))
+
+
+def _with_columns(here: Node, scan: Scan, read: ColumnSet) -> Node:
+    """A scan of the same table with those columns too that are read of the other one; what it lacks nobody needed so far."""
+    if not isinstance(here.op, Scan) or here.op.table != scan.table:
+        return here
+    there = {column.source for column in here.op.columns}
+    more = tuple([c for c in scan.columns if read >> c.id & 1 and c.source not in there])
+    not_null = here.op.not_null | scan.not_null & column_set(c.id for c in more)
+    return Tree(replace(here.op, columns=(*here.op.columns, *more), not_null=not_null), ()) if more else here
 
 
 def _key_pairs(predicate: Predicate, scan: Scan, columns: Columns) -> Pairs:
