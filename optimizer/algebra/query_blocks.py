@@ -24,10 +24,11 @@ def with_blocks_of(tree: Tree, known: Blocks = ()) -> Blocks:
 
 
 def count_relations(s: ColumnSet, within: ColumnSet, blocks: Blocks) -> int:
-    """How many relations the set `s` has beside the others of `within`: those of a block that does not hold them all are one."""
+    """How many relations the set `s` has beside the others of `within`: those of a block that is in it as a whole, and is not all
+    of it, are one. A block with relations outside may be of another form of the query."""
     count = 0
     for block in blocks:
-        if s & block and within & ~block:
+        if s & block and within & ~block and not block & ~within:
             s &= ~block
             count += 1
     return count + s.bit_count()

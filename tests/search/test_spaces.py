@@ -114,6 +114,12 @@ SAME = [
         ["with w as (select a.j from a anti join b on a.k = b.k) "
             "select y.j from b c join w x on c.i = x.j join w y on c.j = y.j where c.i = c.j"],
         ({}, {"driver": "iterative"}), [{"cost_model": "c_out"}]),
+    Same("blocks of one form of a query count for no other: more groups were tried the more forms were in the memo at once",
+        catalog(table("l", 600_000, {"k": 150_000}), table("o", 150_000, {"k": 150_000, "j": 9_000, "x": 140_000}, key="k")),
+        ["with w as (select x, j, k from o where x <= 100 order by k limit 10) select l.k, min(a.x) from l left join w a "
+            "on l.k = a.k left join o b on a.k = b.k where not exists (select 1 from w c join w d on c.k = d.k and d.j = 10 "
+            "where b.k = d.k) group by l.k"],
+        ({}, {"region": "tasks"}, {"pruning": "none"}, RULES, {"driver": "iterative"}, {"ctes": "spool"})),
     Same("bounds of joins look into leaves that became regions: a plan cost less than it was said to at least",
         catalog(table("a", 20, {"i": 20, "k": 5}, key="i"), table("b", 5000, {"j": 5, "k": 400}),
             table("c", 100000, {"j": 40, "k": 5}), table("e", 5000, {"i": 5000, "j": 40}, key="i")),

@@ -62,7 +62,7 @@ def test_blocks_are_what_is_below_groups_and_limits() -> None:
         (0b00111, 0b11111, 1), (0b00001, 0b11111, 1), (0b00100, 0b11111, 1), (0b01100, 0b11111, 2),
         (0b00111, 0b00111, 2),  # the inner block and another
         (0b00011, 0b00111, 1), (0b00011, 0b00011, 2),
-        (0b00101, 0b11101, 1),  # a part of both blocks, after one of them was pulled up
+        (0b00101, 0b11101, 2),  # parts of blocks, the rest of which is joined later, or is in another form of the query
         (0, 0b11111, 0),
     ],
 )  # fmt: skip
