@@ -3,7 +3,7 @@
     πe(Choice(A, B))  ≡  πe(Choice(A', B'))        A' and B' = A and B without the columns that e, and no operator between, reads
 
 As `column_prune`, but early: columns end at a choice, so what stands in its trees and is read by nobody, as the right side of a
-left join, would look as if it were.
+left join, would look as if it were. Scans keep theirs, which another scan of the same row may be needed for.
 
 Kinds, NULLs, rows, guards    those of `column_prune`
 """
@@ -14,4 +14,5 @@ from optimizer.prepass.rules.column_prune import ColumnPrune
 
 class ChoicePrune(ColumnPrune):
     name = "choice_prune"
+    scans = False
     openings = CHOICE

@@ -50,17 +50,19 @@ class ColumnPrune(RewriteRule):
     name = "column_prune"
     pattern = ENDS
     covers = True
+    scans = True  # are narrowed too
 
     def __init__(self, spares: tuple[RewriteRule, ...] = ()) -> None:
         self.spares = spares
 
     def apply(self, bound: Tree, context: RuleContext) -> Tree | None:
-        narrowed = narrow(bound, bound.columns, context)
+        narrowed = narrow(bound, bound.columns, context, self.scans)
         return None if narrowed is bound or not isinstance(narrowed, Tree) else narrowed
 
 
-def narrow(root: Tree, needed: ColumnSet, context: RuleContext) -> Node:
-    """`root` without the columns outside `needed` that nothing in it reads; the same object when there are none."""
+def narrow(root: Tree, needed: ColumnSet, context: RuleContext, scans: bool = True) -> Node:
+    """`root` without the columns outside `needed` that nothing in it reads; the same object when there are none. `scans`: these
+    are narrowed too."""
     built: list[Node] = []
     done: dict[tuple[int, ColumnSet], Node] = {}  # a vertex that stands in several places, as below a choice, is done once
     # with an operator: the narrowed one, whose inputs are done by then; an Apply's left input waits until the right one is
@@ -83,7 +85,8 @@ def narrow(root: Tree, needed: ColumnSet, context: RuleContext) -> Node:
         elif (known := done.get((id(tree), wanted & tree.columns))) is not None:
             built.append(known)
         else:
-            op, below = _narrow_one(tree, wanted & tree.columns, context)
+            scan = not scans and isinstance(tree.op, Scan)
+            op, below = (tree.op, 0) if scan else _narrow_one(tree, wanted & tree.columns, context)
             first = tree.inputs
             if op is not None:
                 stack.append((tree, wanted, op, False))
