@@ -15,8 +15,9 @@ A group's `name` says what it computes, `whole` is that name with all relations 
 own name alone where it is no inner join). A set of relations that the search knows as a goal, not as a group, has an `id` below
 zero. The join chosen for it is the member "m-9", named "split". `detail` has columns without their ids where a name is enough.
 
-`own` is the local cost (None: never costed), `total` the cost with inputs (None unless the member is the best of some
-goal), `best_for` the traits of the goals it is best for. `chosen` marks what belongs to the winning plan.
+`own` is the local cost (None: never costed), `total` the cost with inputs (None unless the member is the best of some goal: of
+several the one in the chosen plan, else the cheapest), `best_for` the traits of the goals it is best for, that one first. `chosen`
+marks what belongs to the winning plan.
 """
 
 from collections.abc import Mapping
@@ -128,10 +129,8 @@ def _add_member(graph: nx.DiGraph, group: int, node: str, inputs: list[int], nam
 
 
 def _mark_best(graph: nx.DiGraph, state: MemoState, names: dict[int, str], columns: ColumnNames) -> None:
-    for goal in state.goals.values():
-        best = goal.best
-        if best is None:
-            continue
+    planned, chosen = [(goal, goal.best) for goal in state.goals.values() if goal.best is not None], set(state.winners())
+    for goal, best in sorted(planned, key=lambda each: (each[0].id not in chosen, each[1].cost)):
         node = member_node(best, goal.id)
         if best.mexpr is None:
             group = canonical_group(state, goal.group)
@@ -141,8 +140,8 @@ def _mark_best(graph: nx.DiGraph, state: MemoState, names: dict[int, str], colum
             )  # fmt: skip
         data = graph.nodes[node]
         data["best_for"].append(columns(goal.traits))
-        data["own"] = best.local_cost if data["own"] is None else data["own"]  # none where groups were merged since
-        data["total"] = best.cost if data["total"] is None else min(best.cost, data["total"])
+        if data["total"] is None:
+            data["own"], data["total"] = best.local_cost, best.cost
 
 
 def _mark_chosen(graph: nx.DiGraph, state: MemoState) -> None:

@@ -2,7 +2,7 @@
 
 import { h, put } from "./dom.js";
 import { count, figure, many } from "./figures.js";
-import { canonical, goalAt, groupAt, planGoals } from "./model.js";
+import { canonical, goalAt, groupAt, planGoals, wonBy } from "./model.js";
 import { sign, statusOf, statusWord } from "./signs.js";
 
 /**
@@ -382,7 +382,7 @@ export class GroupPanel {
     if (mexpr.logical) return [];
     const { state } = this.app;
     const goals = group.goals.map((id) => goalAt(state, id));
-    const won = goals.find((goal) => goal.best?.mexpr === mexpr.id);
+    const won = wonBy(goals, mexpr.id, planGoals(state, state.root));
     const own = mexpr.local_cost === null ? "" : `Costs ${figure(mexpr.local_cost)} itself. `;
     if (won?.best)
       return [own, h("b", {}, `Best so far: ${figure(won.best.cost)} with its inputs`), ...this.by(won.best.event), "."];

@@ -233,6 +233,16 @@ def test_a_set_that_no_goal_asked_for(show, q5_page):
     assert "no goal" not in page.locator("#found-0").inner_text()
 
 
+def test_a_card_has_the_total_of_the_goal_in_the_plan(show, tpch):
+    query = "select n_name, r_name from nation, region where n_regionkey = r_regionkey order by n_name"
+    events = trace_of(query, tpch, enumeration="rules", seed="none", expand_joins=0, exploration="interleaved").events
+    page = show(stepper_page(events), "#e=99999&v=memo")
+    cost = number(events[-1]["nodes"][0]["cost"])
+    assert cost in page.locator(".row.chosen .cost").all_text_contents()
+    page.locator(".card", has_text=cost).click()
+    assert "Best so far: 1,204.23 with its inputs" in page.locator(".member", has_text="hash join").first.inner_text()
+
+
 def test_find_a_group_and_learn_why_it_lost(show):
     """What a student does who asks why lineitem ⋈ supplier was not joined first."""
     page = show(stepper_page(trace_of("tpch/q05", open_data("tpch:0.1")).events))

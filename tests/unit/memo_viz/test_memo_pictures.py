@@ -70,6 +70,16 @@ def test_chosen_marks_exactly_the_winning_plan():
         assert not data.get("chosen") or (graph.nodes[a]["chosen"] and graph.nodes[b]["chosen"])
 
 
+def test_a_member_that_wins_several_goals_has_the_total_of_the_one_in_the_plan():
+    query = "select n_name, r_name from nation, region where n_regionkey = r_regionkey order by n_name"
+    state = Session("tpch:0.01", preset="textbook").explain(query).memo.state
+    best = state.goals[state.root].best
+    won = [goal.best.cost for goal in state.goals.values() if goal.best is not None and goal.best.mexpr == best.mexpr]
+    assert best.cost > min(won), "its group has a cheaper plan that is not sorted"
+    assert memo_graph(state).nodes[f"m{best.mexpr}"]["total"] == best.cost
+    assert f"[own {best.local_cost:,.0f}, total {best.cost:,.0f}]" in memo_listing(state)
+
+
 def test_winners_focus_and_depth_select_parts():
     state = join_memo()
     winners = memo_graph(state, winners=True)
