@@ -16,8 +16,8 @@ own name alone where it is no inner join). A set of relations that the search kn
 zero. The join chosen for it is the member "m-9", named "split". `detail` has columns without their ids where a name is enough.
 
 `own` is the local cost (None: never costed), `total` the cost with inputs (None unless the member is the best of some goal: of
-several the one in the chosen plan, else the cheapest), `best_for` the traits of the goals it is best for, that one first. `chosen`
-marks what belongs to the winning plan.
+several the one in the chosen plan, else the cheapest), `best_for` the traits of the goals it is best for, that one first.
+`chosen` marks what belongs to the winning plan.
 """
 
 from collections.abc import Mapping
