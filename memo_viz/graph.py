@@ -17,7 +17,7 @@ zero. The join chosen for it is the member "m-9", named "split". `detail` has co
 
 `own` is the local cost (None: never costed), `total` the cost with inputs (None unless the member is the best of some goal: of
 several the one in the chosen plan, else the cheapest), `best_for` the traits of the goals it is best for, that one first.
-`chosen` marks what belongs to the winning plan.
+`chosen` marks what belongs to the best plan of the query: at the end, the chosen one.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ def memo_graph(state: MemoState, *, focus: int | None = None, depth: int | None 
     if winners:
         graph = graph.subgraph([n for n, chosen in graph.nodes(data="chosen") if chosen]).copy()
         if start not in graph and focus is not None:
-            raise PlanscopeError(f"group G{focus} is not part of the chosen plan")
+            raise PlanscopeError(f"group G{focus} is not part of the best plan")
     if start is not None and start in graph and (focus is not None or depth is not None):
         graph = graph.subgraph(_within(graph, start, depth)).copy()
     return graph

@@ -19,7 +19,7 @@ from optimizer.algebra.printing import number
 from optimizer.errors import many
 
 STATES = {  # what became of a group -> sign, fill, ink, words
-    "chosen": ("★", CHOSEN, "white", "in the chosen plan"),
+    "chosen": ("★", CHOSEN, "white", "in the best plan of the query"),
     "planned": ("☆", "#bfe3d0", INK, "has a plan"),
     "dear": ("✗", "#f3d9c2", "#7a3e00", "proven too dear"),
     "abandoned": ("–", "#f3ecc2", "#5e5200", "given up with the budget"),

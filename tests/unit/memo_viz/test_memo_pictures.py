@@ -93,7 +93,7 @@ def test_winners_focus_and_depth_select_parts():
     with pytest.raises(PlanscopeError, match="no group G99; it has G0 to G36"):
         memo_graph(state, focus=99)
     losing = next(g.id for g in state.groups.values() if not memo_graph(state).nodes[f"G{g.id}"]["chosen"])
-    with pytest.raises(PlanscopeError, match=f"G{losing} is not part of the chosen plan"):
+    with pytest.raises(PlanscopeError, match=f"G{losing} is not part of the best plan"):
         memo_graph(state, focus=losing, winners=True)
 
 
@@ -136,7 +136,7 @@ def test_svg_shows_groups_rows_costs_and_the_winner():
     assert "{supplier, nation, region}" in seen and "lineitem" in seen, "groups are called by what they are"
     assert "rows 60,175 · lower 6,518" in seen
     assert "more" in seen, "a memo of this size hides some losing members"
-    assert seen.count("★ m") == 12
+    assert seen.count("★ m") == 12 and "★ best plan of the query" in seen, "before the end, too, when none is chosen"
     assert any("made by join_to_hash_join from m" in tip for tip in tips(svg))
     assert any("no plan costs less than" in tip for tip in tips(svg))
     assert "xlink:href" not in svg
