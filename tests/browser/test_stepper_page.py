@@ -95,6 +95,17 @@ def test_the_page_fits_a_narrow_window_and_a_large_memo_is_seen_from_its_top(sho
     assert page.evaluate(f"(each => {top})('.card') > (each => {top})('.memo')")
 
 
+def test_costs_of_many_digits_are_whole(show, q5, q5_page):
+    events = [{**event, "cost": 123456789.25} if event["kind"] == "best" else event for event in q5.events]
+    page = show(stepper_page(events), "#e=99999&v=memo")
+    for width in (360, 800, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        became(page, f"document.querySelector('#app').getBoundingClientRect().width === {width}")
+        costs = page.locator(".root-now dd")
+        assert len(costs.first.inner_text()) == 14
+        assert all(cost["x"] + cost["width"] <= width for cost in map(lambda each: each.bounding_box(), costs.all()))
+
+
 def test_signs_do_not_cover_titles_in_wide_fonts(show, q5_page):
     page = show(q5_page)
     page.evaluate("document.styleSheets[0].insertRule('.card .name { font-size: 16px !important }')")
