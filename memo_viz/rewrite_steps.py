@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from memo_viz.names import ColumnNames, column_labels
 from memo_viz.style import CHANGES, FAINT, INK, OTHER_TITLE, drawing, heading, stacked, tip
-from memo_viz.text import label_text, shorten, wrap
+from memo_viz.text import label_text, wrap
 from optimizer.errors import PlanscopeError, many
 from optimizer.trace.tree import FlatTree, depth_of
 
@@ -136,8 +136,7 @@ def _cells(lines: Sequence[Line], columns: ColumnNames) -> list[str]:
         rows = [f'{indent}<FONT COLOR="{ink}">{label_text(row)}</FONT>' for row in text]
         paragraph = stacked(*rows) if len(rows) > 1 else rows[0]
         cells.append(
-            f'<TD><B>{line.sign or " "}</B></TD><TD ALIGN="LEFT" BGCOLOR="{fill}" {tip(line.text)}>'
-            f"{paragraph}{more}</TD>"
+            f'<TD><B>{line.sign or " "}</B></TD><TD ALIGN="LEFT" BGCOLOR="{fill}" {tip(line.text)}>{paragraph}{more}</TD>'
         )
     if len(lines) > LINES:
         cells.append(f'<TD></TD><TD ALIGN="LEFT"><FONT COLOR="{FAINT}">and {len(lines) - LINES} more</FONT></TD>')

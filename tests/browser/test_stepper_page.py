@@ -103,7 +103,7 @@ def test_costs_of_many_digits_are_whole(show, q5, q5_page):
         became(page, f"document.querySelector('#app').getBoundingClientRect().width === {width}")
         costs = page.locator(".root-now dd")
         assert len(costs.first.inner_text()) == 14
-        assert all(cost["x"] + cost["width"] <= width for cost in map(lambda each: each.bounding_box(), costs.all()))
+        assert all(cost["x"] + cost["width"] <= width for cost in [each.bounding_box() for each in costs.all()])
 
 
 def test_signs_do_not_cover_titles_in_wide_fonts(show, q5_page):
