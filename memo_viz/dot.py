@@ -124,9 +124,7 @@ def _group_table(graph: nx.DiGraph, group: str, rows: list[str], hidden: int, la
         fill, ink = changed, INK
     name = data["whole"] + (" · root" if data["root"] else "")
     lines = [f"{sign} {line}" if sign and not i else line for i, line in enumerate(wrap(name, TITLE, 4))]
-    figures = " · ".join(
-        [*([f"G{data['id']}"] if data["id"] >= 0 else []), f"rows {number(data['rows'])}", f"lower {number(data['lower'])}"]
-    )
+    figures = " · ".join(filter(None, (data["number"], f"rows {number(data['rows'])}", f"lower {number(data['lower'])}")))
     head = f'<TD BGCOLOR="{fill}" ALIGN="RIGHT" VALIGN="BOTTOM" %s><FONT COLOR="{ink}" POINT-SIZE="9">%s</FONT></TD>'
     title = stacked(*(f"<B>{label_text(line)}</B>&#160;" for line in lines), f'<FONT POINT-SIZE="9">{label_text(figures)}</FONT>')
     color = border or (CHOSEN if data["chosen"] else RULE)

@@ -1,7 +1,7 @@
 """A memo as an AND/OR graph (networkx): groups choose among members, members need all their input groups.
 
 Nodes and their attribute `kind`
-    "G7"   group       name, whole, id, rows, lower, columns, explored, relations, chosen,
+    "G7"   group       name, whole, id, number, rows, lower, columns, explored, relations, chosen,
                        root, goals (list of (traits, status, cost or None))
     "m12"  mexpr       name, op, detail, logical, inputs (group ids), over (their names), rule, source, own, total,
                        best_for, chosen
@@ -12,8 +12,9 @@ Edges
     member -> group    kind "input", `positions` of that input, `chosen` when the chosen plan goes this way
 
 A group's `name` says what it computes, `whole` is that name with all relations of a set, `relations` are the names of those (its
-own name alone where it is no inner join). A set of relations that the search knows as a goal, not as a group, has an `id` below
-zero. The join chosen for it is the member "m-9", named "split". `detail` has columns without their ids where a name is enough.
+own name alone where it is no inner join), `number` is "G7" unless the name ends in it. A set of relations that the search knows
+as a goal, not as a group, has an `id` below zero. The join chosen for it is the member "m-9", named "split". `detail` has columns
+without their ids where a name is enough.
 
 `own` is the local cost (None: never costed), `total` the cost with inputs (None unless the member is the best of some goal: of
 several the one in the chosen plan, else the cheapest), `best_for` the traits of the goals it is best for, that one first.
@@ -91,6 +92,7 @@ def _add_groups(graph: nx.DiGraph, state: MemoState, names: Mapping[int, GroupNa
                 name=names[group.id].name,
                 whole=names[group.id].whole,
                 id=group.id,
+                number="" if group.id < 0 or names[group.id].name.rstrip(")").endswith(f"G{group.id}") else f"G{group.id}",
                 rows=group.rows,
                 lower=group.lower,
                 columns=[columns(label) for label in group.columns],

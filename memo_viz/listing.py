@@ -23,8 +23,8 @@ def graph_listing(graph: nx.DiGraph) -> str:
 
 def _group(graph: nx.DiGraph, group: str) -> str:
     data = graph.nodes[group]
-    head = [clean(data["whole"]), *([f"G{data['id']}"] if data["id"] >= 0 else [])]
-    lines = [f"{'  '.join(head)}  rows {number(data['rows'])}, lower {number(data['lower'])}{', root' if data['root'] else ''}"]
+    head = "  ".join(filter(None, (clean(data["whole"]), data["number"])))
+    lines = [f"{head}  rows {number(data['rows'])}, lower {number(data['lower'])}{', root' if data['root'] else ''}"]
     for traits, status, cost in data["goals"]:
         lines.append(f"    goal {clean(traits)}: {status}{'' if cost is None else ', cost ' + number(cost)}")
     for node in members(graph, group):

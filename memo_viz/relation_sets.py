@@ -138,7 +138,7 @@ def _squares(graph: nx.DiGraph, states: dict[str, list[str]], each: int) -> str:
 def group_words(graph: nx.DiGraph, group: str) -> str:
     """All about a group, for a tooltip."""
     data = graph.nodes[group]
-    name = data["whole"] + (f" G{data['id']}" if data["id"] >= 0 else "")
+    name = f"{data['whole']} {data['number']}".rstrip()
     lines = [f"{name}: {many(number(data['rows']), 'row')} estimated, no plan costs less than {number(data['lower'])}"]
     if data["columns"]:
         lines.append(f"columns: {', '.join(data['columns'])}")

@@ -47,13 +47,14 @@ export class GroupPanel {
         ),
       );
     }
+    const [name, number] = [app.names.group(id), group.id >= 0 ? `G${group.id}` : "set of relations"];
     put(
       this.body,
       h(
         "h2",
         { id: "group-title" },
-        app.names.group(id),
-        h("span", { class: "number" }, group.id >= 0 ? `G${group.id}` : "set of relations"),
+        name,
+        h("span", { class: "number" }, name.replace(/\)$/, "").endsWith(number) ? "" : number),
       ),
       h("p", { class: "quiet" }, this.summary(group)),
       this.why(group),

@@ -226,6 +226,13 @@ def test_listing_names_every_member_and_marks_the_plan():
     assert "γ n_name  G11  rows 24, lower 12,215, root" in text
 
 
+def test_a_number_stands_once():
+    """Also where the name of a group has it, as several join the same relations."""
+    state = join_memo("tpch/q02")
+    numbered = re.findall(r"^\S.*\(G\d+\)  .*$", memo_listing(state), re.MULTILINE)
+    assert numbered and not [line for line in numbered if re.search(r"\((G\d+)\).*\b\1\b", line)]
+
+
 def test_nothing_is_printed_while_laying_out(capfd):
     render_svg("digraph { a -> b }")
     with pytest.raises(ValueError, match="could not lay the graph out"):
