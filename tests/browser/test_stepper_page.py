@@ -7,6 +7,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from experiments.workloads.data import open_data
+from memo_viz.comparison import compare
+from memo_viz.comparison_page import comparison_page
 from memo_viz.stepper import page as stepper
 from memo_viz.stepper.page import bundle, in_frame, stepper_page
 from memo_viz.words import Names, sentence
@@ -87,12 +89,22 @@ def test_the_page_fits_a_narrow_window_and_a_large_memo_is_seen_from_its_top(sho
         became(page, f"document.documentElement.scrollWidth <= {width}")  # laid out anew
         centre = page.evaluate("document.querySelector('.centre').getBoundingClientRect().width")
         assert centre >= min(width, 700)
+    for width, height in ((360, 640), (800, 450)):  # a phone, and a small screen at twice the size: the page scrolls
+        page.set_viewport_size({"width": width, "height": height})
+        became(page, "document.querySelector('.memo').clientHeight >= 200")
     page.set_viewport_size({"width": 1000, "height": 750})
     became(page, "stepper.memo.size().height < 400")  # laid out anew
     page.evaluate("stepper.memo.fit(1)")
     assert page.evaluate("document.querySelector('.centre').clientHeight") >= 0.49 * 750
     top = "Math.min(...[...document.querySelectorAll(each)].map(element => element.getBoundingClientRect().top))"
     assert page.evaluate(f"(each => {top})('.card') > (each => {top})('.memo')")
+
+
+def test_a_comparison_fits_a_narrow_window(show, tpch, q5):
+    other = trace_of("tpch/q05", tpch, disable=("join_to_hash_join",))
+    page = show(comparison_page(compare(q5.events, other.events), (), ()), ready="table")
+    page.set_viewport_size({"width": 360, "height": 800})
+    became(page, "document.documentElement.scrollWidth === 360")
 
 
 def test_costs_of_many_digits_are_whole(show, q5, q5_page):
