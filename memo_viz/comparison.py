@@ -12,7 +12,7 @@ from math import isclose
 from typing import Any
 
 from memo_viz.export import finite_json
-from memo_viz.matching import expression_key, match_groups, payload
+from memo_viz.matching import each_once, expression_key, match_groups, payload
 from memo_viz.names import ColumnNames, canonical_group, column_names, group_names
 from memo_viz.plan_graph import Box, winner_boxes
 from memo_viz.text import clean, setting_text, shorten, wrap
@@ -86,7 +86,7 @@ class Comparison:
 def compare(a: Events, b: Events, names: tuple[str, str] = ("a", "b")) -> Comparison:
     """Compare two traces."""
     replays = Replay(a), Replay(b)
-    left, right = (replay.final() for replay in replays)
+    left, right = (each_once(replay.final()) for replay in replays)
     pairs = match_groups(left, right)
     called = group_names(left), group_names(right)
     matched = set(pairs.values())
@@ -173,12 +173,17 @@ def _winners(a: MemoState, b: MemoState, pairs: Mapping[int, int], called: tuple
     """Of goals that both have: same group, same traits. Those of the chosen plans come first."""
     own = {id: id for id in b.groups}
     plain = column_names(a), column_names(b)
-    theirs = {(canonical_group(b, g.group), plain[1](g.traits)): g for g in b.goals.values()}
     chosen = set(a.winners()), set(b.winners())
+    ours, theirs = (
+        {  # of goals for the same the one in the plan, else one that has a plan
+            (canonical_group(state, g.group), plain[i](g.traits)): g
+            for g in sorted(state.goals.values(), key=lambda g: (g.id in chosen[i], g.best is not None))
+        }
+        for i, state in enumerate((a, b))
+    )
     found = []
-    for goal in a.goals.values():
-        group = canonical_group(a, goal.group)
-        other = theirs.get((pairs.get(group, -1), plain[0](goal.traits))) if group in pairs else None
+    for (group, traits), goal in ours.items():
+        other = theirs.get((pairs[group], traits)) if group in pairs else None
         if other is None:
             continue
         keys = [_best_key(a, goal.best, pairs), _best_key(b, other.best, own)]
@@ -186,7 +191,7 @@ def _winners(a: MemoState, b: MemoState, pairs: Mapping[int, int], called: tuple
         if keys[0] != keys[1] and (in_plan or None not in keys):
             words = _best_text(a, goal.best, called[0]), _best_text(b, other.best, called[1])
             costs = [None if g.best is None else finite_json(g.best.cost) for g in (goal, other)]
-            found.append(Winner(called[0][group], plain[0](goal.traits), *words, costs[0], costs[1], in_plan))
+            found.append(Winner(called[0][group], traits, *words, costs[0], costs[1], in_plan))
     return sorted(found, key=lambda winner: not winner.chosen)
 
 

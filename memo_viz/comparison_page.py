@@ -16,6 +16,7 @@ MANY = 500  # entries of a list that are written
 
 _STYLE = """
 pre{font:13px/1.5 ui-monospace,monospace;overflow-x:auto;margin:0}pre div{padding:0 .4em;white-space:pre}.cost{font-size:1.15em}
+.scroll{overflow-x:auto}
 .plans{display:grid;grid-template-columns:1fr 1fr;gap:1.5em}@media(max-width:700px){.plans{grid-template-columns:1fr}}
 """
 
@@ -97,7 +98,7 @@ def _winners(comparison: Comparison) -> str:
     count = len(comparison.winners)
     return (
         f"<h2>{many(count, 'goal')} with another best plan</h2><p>★ part of a chosen plan</p>"
-        f"<table>{head}{''.join(rows)}</table>{_more(count)}"
+        f'<div class="scroll"><table>{head}{"".join(rows)}</table></div>{_more(count)}'
     )
 
 
@@ -122,7 +123,8 @@ def _counts(comparison: Comparison) -> str:
     cells = '<td>{}</td><td class="n">{:,}</td><td class="n">{:,}</td>'
     rows = _sections((section, cells.format(_text(name), x, y)) for section, name, x, y in differ)
     title = f"<h2>Counts: {len(differ)} differ, {same} are the same</h2>"
-    return f"{title}<table><tr><th></th><th></th><th>−</th><th>+</th></tr>{rows}</table>"
+    head = "<tr><th></th><th></th><th>−</th><th>+</th></tr>"
+    return f'{title}<div class="scroll"><table>{head}{rows}</table></div>'
 
 
 def _sections(rows: Iterable[tuple[str, str]]) -> str:

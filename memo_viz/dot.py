@@ -1,9 +1,10 @@
 """The memo graph as DOT: a table per group, a row per member, an edge per input group.
 
 How to read it: the root is on top; a title says what the group computes, then its rows and lower bound; logical members come
-first, then physical ones, cheapest first, then enforcers. Green rows and thick edges are the chosen plan; ☆ is the best plan of
-a goal that the chosen plan does not use; grey rows were pruned before they were costed. Sets of relations that have no
-expression lie below the picture. Full texts are tooltips. A memo that is too large for this is drawn by `overview`.
+first, then physical ones, cheapest first, then enforcers. Green rows and thick edges are the best plan of the query (at the end,
+the chosen one); ☆ is the best plan of a goal that it does not use; grey rows were pruned before they were costed. Sets of
+relations that have no expression lie below the picture. Full texts are tooltips. A memo that is too large for this is drawn by
+`overview`.
 """
 
 from dataclasses import dataclass
@@ -123,9 +124,7 @@ def _group_table(graph: nx.DiGraph, group: str, rows: list[str], hidden: int, la
         fill, ink = changed, INK
     name = data["whole"] + (" · root" if data["root"] else "")
     lines = [f"{sign} {line}" if sign and not i else line for i, line in enumerate(wrap(name, TITLE, 4))]
-    figures = " · ".join(
-        [*([f"G{data['id']}"] if data["id"] >= 0 else []), f"rows {number(data['rows'])}", f"lower {number(data['lower'])}"]
-    )
+    figures = " · ".join(filter(None, (data["number"], f"rows {number(data['rows'])}", f"lower {number(data['lower'])}")))
     head = f'<TD BGCOLOR="{fill}" ALIGN="RIGHT" VALIGN="BOTTOM" %s><FONT COLOR="{ink}" POINT-SIZE="9">%s</FONT></TD>'
     title = stacked(*(f"<B>{label_text(line)}</B>&#160;" for line in lines), f'<FONT POINT-SIZE="9">{label_text(figures)}</FONT>')
     color = border or (CHOSEN if data["chosen"] else RULE)
@@ -209,10 +208,10 @@ def _legend(graph: nx.DiGraph) -> list[tuple[str, str, str]]:
     changes = [("+ new", "new"), ("− gone", "gone"), ("~ another best plan, cost or status", "changed")]
     return [
         *([(CHANGES[change][1], INK, words) for words, change in changes] if is_difference(graph) else []),
-        (CHOSEN_ROW, INK, "★ chosen plan"),
+        (CHOSEN_ROW, INK, "★ best plan of the query"),
         (BEST_ROW, INK, "☆ best of another goal"),
         (LOGICAL_ROW, INK, "logical"),
-        ("white", INK, "physical: own cost, total with inputs"),
+        ("white", INK, "physical: own cost; of ★ and ☆ the total with inputs, too"),
         ("white", FAINT, "pruned, never costed"),
     ]
 

@@ -1,7 +1,7 @@
 """A memo as an AND/OR graph (networkx): groups choose among members, members need all their input groups.
 
 Nodes and their attribute `kind`
-    "G7"   group       name, whole, id, rows, lower, columns, explored, relations, chosen,
+    "G7"   group       name, whole, id, number, rows, lower, columns, explored, relations, chosen,
                        root, goals (list of (traits, status, cost or None))
     "m12"  mexpr       name, op, detail, logical, inputs (group ids), over (their names), rule, source, own, total,
                        best_for, chosen
@@ -12,11 +12,13 @@ Edges
     member -> group    kind "input", `positions` of that input, `chosen` when the chosen plan goes this way
 
 A group's `name` says what it computes, `whole` is that name with all relations of a set, `relations` are the names of those (its
-own name alone where it is no inner join). A set of relations that the search knows as a goal, not as a group, has an `id` below
-zero. The join chosen for it is the member "m-9", named "split". `detail` has columns without their ids where a name is enough.
+own name alone where it is no inner join), `number` is "G7" unless the name ends in it. A set of relations that the search knows
+as a goal, not as a group, has an `id` below zero. The join chosen for it is the member "m-9", named "split". `detail` has columns
+without their ids where a name is enough.
 
-`own` is the local cost (None: never costed), `total` the cost with inputs (None unless the member is the best of some
-goal), `best_for` the traits of the goals it is best for. `chosen` marks what belongs to the winning plan.
+`own` is the local cost (None: never costed), `total` the cost with inputs (None unless the member is the best of some goal: of
+several the one in the chosen plan, else the cheapest), `best_for` the traits of the goals it is best for, that one first.
+`chosen` marks what belongs to the best plan of the query: at the end, the chosen one.
 """
 
 from collections.abc import Mapping
@@ -54,7 +56,7 @@ def memo_graph(state: MemoState, *, focus: int | None = None, depth: int | None 
     if winners:
         graph = graph.subgraph([n for n, chosen in graph.nodes(data="chosen") if chosen]).copy()
         if start not in graph and focus is not None:
-            raise PlanscopeError(f"group G{focus} is not part of the chosen plan")
+            raise PlanscopeError(f"group G{focus} is not part of the best plan")
     if start is not None and start in graph and (focus is not None or depth is not None):
         graph = graph.subgraph(_within(graph, start, depth)).copy()
     return graph
@@ -90,6 +92,7 @@ def _add_groups(graph: nx.DiGraph, state: MemoState, names: Mapping[int, GroupNa
                 name=names[group.id].name,
                 whole=names[group.id].whole,
                 id=group.id,
+                number="" if group.id < 0 or names[group.id].name.rstrip(")").endswith(f"G{group.id}") else f"G{group.id}",
                 rows=group.rows,
                 lower=group.lower,
                 columns=[columns(label) for label in group.columns],
@@ -128,10 +131,8 @@ def _add_member(graph: nx.DiGraph, group: int, node: str, inputs: list[int], nam
 
 
 def _mark_best(graph: nx.DiGraph, state: MemoState, names: dict[int, str], columns: ColumnNames) -> None:
-    for goal in state.goals.values():
-        best = goal.best
-        if best is None:
-            continue
+    planned, chosen = [(goal, goal.best) for goal in state.goals.values() if goal.best is not None], set(state.winners())
+    for goal, best in sorted(planned, key=lambda each: (each[0].id not in chosen, each[1].cost)):
         node = member_node(best, goal.id)
         if best.mexpr is None:
             group = canonical_group(state, goal.group)
@@ -141,8 +142,8 @@ def _mark_best(graph: nx.DiGraph, state: MemoState, names: dict[int, str], colum
             )  # fmt: skip
         data = graph.nodes[node]
         data["best_for"].append(columns(goal.traits))
-        data["own"] = best.local_cost if data["own"] is None else data["own"]  # none where groups were merged since
-        data["total"] = best.cost if data["total"] is None else min(best.cost, data["total"])
+        if data["total"] is None:
+            data["own"], data["total"] = best.local_cost, best.cost
 
 
 def _mark_chosen(graph: nx.DiGraph, state: MemoState) -> None:

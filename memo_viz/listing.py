@@ -1,4 +1,4 @@
-"""A memo as text: a block per group, members below it, the chosen plan marked with a star."""
+"""A memo as text: a block per group, members below it, the best plan marked with a star."""
 
 from typing import Any
 
@@ -16,15 +16,15 @@ def memo_listing(state: MemoState) -> str:
 
 
 def graph_listing(graph: nx.DiGraph) -> str:
-    """Every group of a graph of `memo_graph` with its members: ★ chosen plan, ☆ best of another goal, cost in brackets."""
+    """Every group of a graph of `memo_graph` with its members: ★ best plan of the query, ☆ best of another goal, costs."""
     groups = [n for n, kind in graph.nodes(data="kind") if kind == "group"]
     return "\n\n".join(_group(graph, group) for group in groups)
 
 
 def _group(graph: nx.DiGraph, group: str) -> str:
     data = graph.nodes[group]
-    head = [clean(data["whole"]), *([f"G{data['id']}"] if data["id"] >= 0 else [])]
-    lines = [f"{'  '.join(head)}  rows {number(data['rows'])}, lower {number(data['lower'])}{', root' if data['root'] else ''}"]
+    head = "  ".join(filter(None, (clean(data["whole"]), data["number"])))
+    lines = [f"{head}  rows {number(data['rows'])}, lower {number(data['lower'])}{', root' if data['root'] else ''}"]
     for traits, status, cost in data["goals"]:
         lines.append(f"    goal {clean(traits)}: {status}{'' if cost is None else ', cost ' + number(cost)}")
     for node in members(graph, group):

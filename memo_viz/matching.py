@@ -9,6 +9,7 @@ with the ids of columns first and without them then, since another setting may h
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from memo_viz.names import REGIONS, called, canonical_group
@@ -26,6 +27,21 @@ def match_groups(a: MemoState, b: MemoState) -> dict[int, int]:
         while _match_once(left, right, pairs, own, exact):
             pass
     return pairs
+
+
+def each_once(state: MemoState) -> MemoState:
+    """The same, with sets of relations that a group joins, too, or the search of another region, merged into that one."""
+    names, same = called(state), dict[tuple[int, ...], list[int]]()
+    for id in sorted(state.groups, reverse=True):  # groups of the memo first
+        if state.groups[id].merged_into is None:
+            same.setdefault(names[id].relations, []).append(id)
+    state = state.copy()
+    for home, *others in same.values():
+        if (
+            others and others[0] < 0
+        ):  # groups of the same relations differ in what links them: none of them is known to be the set
+            state.groups.update((id, replace(state.groups[id], merged_into=home)) for id in others)
+    return state
 
 
 @lru_cache(maxsize=1 << 16)  # few payloads, asked for in every round

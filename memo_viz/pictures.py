@@ -40,19 +40,21 @@ class Picture(NamedTuple):
 
 
 def memo_picture(
-    events: Events, *, overview: bool | None = None, animate: float | None = None, title: str = "", **part: Any
+    events: Events, *, overview: bool = False, detail: bool = False, animate: float | None = None, title: str = "", **part: Any
 ) -> Picture:
-    """The memo, or the part of it that `memo_shown` gives. `overview` or not; None: as its size asks. `animate`: the SVG shows in
-    that many seconds how the whole memo grew. Raises PlanscopeError."""
+    """The memo, or the part of it that `memo_shown` gives: as an `overview`, in `detail`, or as its size asks. `animate`: the SVG
+    shows in that many seconds how the whole memo grew. Raises PlanscopeError."""
+    if overview and detail:
+        raise PlanscopeError("--overview and --detail do not go together")
     graph = memo_shown(events, **part)
     at, since = part.get("at"), part.get("since")
     words = [title, *([] if at is None else [f"event {at:,}"]), *([] if since is None else [f"since event {since:,}"])]
     title = " · ".join(filter(None, words))
     narrowed = any(part.get(name) not in (None, False) for name in ("focus", "depth", "winners"))
-    dot = overview_dot(graph, title) if overview else memo_dot(graph, COMPLETE if narrowed or overview is False else None, title)
+    dot = overview_dot(graph, title) if overview else memo_dot(graph, COMPLETE if narrowed or detail else None, title)
     svg = None
     if animate is not None:
-        if narrowed or since is not None or overview is not None:
+        if narrowed or since is not None or overview or detail:
             raise PlanscopeError(
                 "the whole memo is animated: leave out --focus, --depth, --winners, --since, --overview, --detail"
             )

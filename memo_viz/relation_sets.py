@@ -19,7 +19,7 @@ from optimizer.algebra.printing import number
 from optimizer.errors import many
 
 STATES = {  # what became of a group -> sign, fill, ink, words
-    "chosen": ("★", CHOSEN, "white", "in the chosen plan"),
+    "chosen": ("★", CHOSEN, "white", "in the best plan of the query"),
     "planned": ("☆", "#bfe3d0", INK, "has a plan"),
     "dear": ("✗", "#f3d9c2", "#7a3e00", "proven too dear"),
     "abandoned": ("–", "#f3ecc2", "#5e5200", "given up with the budget"),
@@ -138,7 +138,7 @@ def _squares(graph: nx.DiGraph, states: dict[str, list[str]], each: int) -> str:
 def group_words(graph: nx.DiGraph, group: str) -> str:
     """All about a group, for a tooltip."""
     data = graph.nodes[group]
-    name = data["whole"] + (f" G{data['id']}" if data["id"] >= 0 else "")
+    name = f"{data['whole']} {data['number']}".rstrip()
     lines = [f"{name}: {many(number(data['rows']), 'row')} estimated, no plan costs less than {number(data['lower'])}"]
     if data["columns"]:
         lines.append(f"columns: {', '.join(data['columns'])}")

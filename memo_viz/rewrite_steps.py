@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from memo_viz.names import ColumnNames, column_labels
 from memo_viz.style import CHANGES, FAINT, INK, OTHER_TITLE, drawing, heading, stacked, tip
-from memo_viz.text import label_text, shorten, wrap
+from memo_viz.text import label_text, wrap
 from optimizer.errors import PlanscopeError, many
 from optimizer.trace.tree import FlatTree, depth_of
 
 SUBQUERIES = ("subqueries", "filters", "decorrelate")
-LINES, CHARACTERS = 30, 64  # of a tree that are shown, of a line
+LINES, CHARACTERS, ROWS = 30, 64, 8  # of a tree that are shown, of a line; lines that an operator that changed has
 
 
 class Step(NamedTuple):
@@ -129,13 +129,14 @@ def _cells(lines: Sequence[Line], columns: ColumnNames) -> list[str]:
     for line in lines[:LINES]:
         fill = CHANGES["gone" if line.sign == "−" else "new"][1] if line.sign else "white"
         ink = "#55616d" if line.below else INK
-        text = shorten(columns(line.text), max(16, CHARACTERS - 2 * line.depth))
+        text = wrap(columns(line.text), max(16, CHARACTERS - 2 * line.depth), ROWS if line.sign else 1)
         stays = f"over {many(line.below, 'operator')} as before"
         more = f'&#160;&#160; <FONT COLOR="{FAINT}">{stays}</FONT>' if line.below else ""
         indent = "&#160;" * (4 * min(line.depth, 20))
+        rows = [f'{indent}<FONT COLOR="{ink}">{label_text(row)}</FONT>' for row in text]
+        paragraph = stacked(*rows) if len(rows) > 1 else rows[0]
         cells.append(
-            f'<TD><B>{line.sign or " "}</B></TD><TD ALIGN="LEFT" BGCOLOR="{fill}" {tip(line.text)}>'
-            f'{indent}<FONT COLOR="{ink}">{label_text(text)}</FONT>{more}</TD>'
+            f'<TD><B>{line.sign or " "}</B></TD><TD ALIGN="LEFT" BGCOLOR="{fill}" {tip(line.text)}>{paragraph}{more}</TD>'
         )
     if len(lines) > LINES:
         cells.append(f'<TD></TD><TD ALIGN="LEFT"><FONT COLOR="{FAINT}">and {len(lines) - LINES} more</FONT></TD>')

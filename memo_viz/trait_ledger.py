@@ -61,7 +61,7 @@ def ledger_json(entries: list[Entry]) -> list[dict[str, Any]]:
 
 def ledger_dot(entries: list[Entry], title: str = "") -> str:
     """DOT source of one table. Any text is escaped."""
-    legend = [(CHOSEN_ROW, INK, "★ in the chosen plan")]
+    legend = [(CHOSEN_ROW, INK, "★ in the best plan of the query")]
     seen = {entry.status for entry in entries}
     legend += [("white", INK, ": ".join(words)) for status, words in STATUSES.items() if status in seen]
     dot = drawing("traits", heading(title, legend))

@@ -15,6 +15,8 @@ from optimizer.search.context import SearchContext
 from optimizer.trace.recorder import Trace
 from optimizer.trace.tree import position, replaced
 
+UNSEEN = "what it changed is not in the text of the tree"
+
 
 def emit_stage(
     trace: Trace, name: str, given: Tree | None, tree: Tree, firings: Sequence[Firing], converged: bool, columns: Columns
@@ -30,7 +32,8 @@ def emit_stage(
         at = position(whole, before)
         if at is not None:
             whole = replaced(whole, at, before, after)
-        trace.emit("rewrite", stage=name, rule=firing.rule, note=firing.note or None, at=at, before=before, after=after)
+        note = firing.note or (UNSEEN if before == after else None)
+        trace.emit("rewrite", stage=name, rule=firing.rule, note=note, at=at, before=before, after=after)
     trace.emit("stage", name=name, tree=operators(tree, columns), converged=converged)
 
 

@@ -19,7 +19,7 @@ ENDINGS = tuple(f".{name}" for name in PICTURES)
 @memo_options
 @click.pass_obj
 def command(
-    facts: dict[str, Any], /, inputs: Inputs, output: str | None, overview: bool | None, animate: float | None, **part: Any
+    facts: dict[str, Any], /, inputs: Inputs, output: str | None, animate: float | None, overview: bool, detail: bool, **part: Any
 ) -> None:
     """Write the memo of a query, or of a trace file, as a picture or as data.
 
@@ -38,7 +38,7 @@ def command(
         raise click.UsageError(f"-o ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, not {ending or 'nothing'}")
     if animate is not None and ending != ".svg":
         raise click.UsageError("an animated memo is an SVG: -o memo.svg")
-    if ending in ("", ".json") and (part["since"] is not None or overview is not None):
+    if ending in ("", ".json") and (part["since"] is not None or overview or detail):
         raise click.UsageError("--since, --overview and --detail are for pictures: add -o memo.svg")
     narrowed = any(part[name] not in (None, False) for name in ("focus", "depth", "winners"))
     if ending == ".json" and narrowed:
@@ -60,4 +60,5 @@ def command(
 
         say(graph_listing(memo_shown(events, **part)), output)
     else:
-        write_picture(memo_picture(events, overview=overview, animate=animate, title=title, **part), output, ending[1:])
+        picture = memo_picture(events, overview=overview, detail=detail, animate=animate, title=title, **part)
+        write_picture(picture, output, ending[1:])

@@ -26,7 +26,8 @@ def memo_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--depth", type=click.IntRange(0), metavar="N", help="Only N levels of input groups."),
         click.option("--winners", is_flag=True, help="Only the chosen plan."),
         click.option("--animate", type=click.FloatRange(1, 3600), metavar="SECONDS", help="An SVG in which the memo grows."),
-        click.option("--overview/--detail", default=None, help="Groups as squares by size, or every member; default: by size."),
+        click.option("--overview", is_flag=True, help="Groups as squares by size; default where there are many."),
+        click.option("--detail", is_flag=True, help="Every member of every group."),
     )):  # fmt: skip
         function = option(function)
     return function

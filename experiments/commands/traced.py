@@ -44,6 +44,10 @@ def read_trace_file(file: Path, quiet: bool) -> list[dict[str, Any]]:
     from optimizer.trace.replay import Replay
 
     replay = Replay.load(file)
-    if replay.damage is not None and not quiet:
-        click.echo(clean(f"{file}: {replay.damage}; what comes before it is shown"), err=True)
+    if replay.damage is not None:
+        said = f"{replay.damage}; what comes before it is shown"
+    else:
+        said = "" if any(event["kind"] == "plan" for event in replay.events) else "it ends before a plan is chosen"
+    if said and not quiet:
+        click.echo(clean(f"{file}: {said}"), err=True)
     return list(replay.events)

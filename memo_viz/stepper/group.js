@@ -2,7 +2,7 @@
 
 import { h, put } from "./dom.js";
 import { count, figure, many } from "./figures.js";
-import { canonical, goalAt, groupAt, planGoals } from "./model.js";
+import { canonical, goalAt, groupAt, planGoals, wonBy } from "./model.js";
 import { sign, statusOf, statusWord } from "./signs.js";
 
 /**
@@ -47,13 +47,14 @@ export class GroupPanel {
         ),
       );
     }
+    const [name, number] = [app.names.group(id), group.id >= 0 ? `G${group.id}` : "set of relations"];
     put(
       this.body,
       h(
         "h2",
         { id: "group-title" },
-        app.names.group(id),
-        h("span", { class: "number" }, group.id >= 0 ? `G${group.id}` : "set of relations"),
+        name,
+        h("span", { class: "number" }, name.replace(/\)$/, "").endsWith(number) ? "" : number),
       ),
       h("p", { class: "quiet" }, this.summary(group)),
       this.why(group),
@@ -382,7 +383,7 @@ export class GroupPanel {
     if (mexpr.logical) return [];
     const { state } = this.app;
     const goals = group.goals.map((id) => goalAt(state, id));
-    const won = goals.find((goal) => goal.best?.mexpr === mexpr.id);
+    const won = wonBy(goals, mexpr.id, planGoals(state, state.root));
     const own = mexpr.local_cost === null ? "" : `Costs ${figure(mexpr.local_cost)} itself. `;
     if (won?.best)
       return [own, h("b", {}, `Best so far: ${figure(won.best.cost)} with its inputs`), ...this.by(won.best.event), "."];

@@ -3,7 +3,7 @@
 
 import { button, h, put, s, shorten } from "./dom.js";
 import { count, figure, many, rounded } from "./figures.js";
-import { canonical, goalAt, planGoals } from "./model.js";
+import { canonical, goalAt, planGoals, wonBy } from "./model.js";
 import { mainGoal, signShape, statusOf, statusWord } from "./signs.js";
 
 /**
@@ -144,7 +144,6 @@ export class MemoView {
     const { app } = this;
     const { state, focus } = app;
     const goals = group ? group.goals.map((goal) => goalAt(state, goal)) : [];
-    const best = new Map(goals.filter((goal) => goal.best).map((goal) => [goal.best?.mexpr ?? null, goal]));
     const inPlan = new Set(goals.filter((goal) => plan.includes(goal.id)).map((goal) => goal.best?.mexpr ?? null));
     const main = mainGoal(goals);
     const figures = group ? this.figures(group, main) : "";
@@ -154,7 +153,7 @@ export class MemoView {
     const hidden = members.size - shown.length;
     const rows = shown.map((mexpr) => {
       const known = /** @type {import("./model.js").MExpr} */ (state.mexprs.get(mexpr));
-      const goal = best.get(mexpr);
+      const goal = wonBy(goals, mexpr, plan);
       const kind = inPlan.has(mexpr)
         ? "chosen"
         : goal

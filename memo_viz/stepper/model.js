@@ -131,6 +131,14 @@ export function planGoals(state, goal) {
   return result;
 }
 
+/** The goal that an expression is the best plan of: of several the one in the plan of the root, else the cheapest.
+ * @param {Goal[]} goals @param {number} mexpr @param {number[]} plan */
+export function wonBy(goals, mexpr, plan) {
+  const won = goals.filter((goal) => goal.best?.mexpr === mexpr);
+  won.sort((a, b) => Number(plan.includes(b.id)) - Number(plan.includes(a.id)) || (a.best?.cost ?? 0) - (b.best?.cost ?? 0));
+  return /** @type {Goal | undefined} */ (won[0]);
+}
+
 /** @param {State} state @param {TraceEvent} event @param {Log} log */
 function apply(state, event, log) {
   CHANGES[event.kind]?.(state, event, log);

@@ -50,7 +50,11 @@ export class RewritingView {
       h(
         "li",
         { class: how },
-        h("button", { type: "button", "aria-current": i === (now ?? 0) ? "step" : null, click: () => app.seek(i + 1) }, text),
+        h(
+          "button",
+          { type: "button", "aria-current": i === (now ?? 0) ? "step" : null, click: () => app.seek(i + 1) },
+          broken(text),
+        ),
       );
     const result = [item(0, "query", "stage")];
     let heading = "";
@@ -101,3 +105,7 @@ export class RewritingView {
     return [h("h3", {}, "in the whole tree"), treeView(lines(tree), marks, show, "the whole tree")];
   }
 }
+
+/** A name that may be broken after its underscores.
+ * @param {string} name */
+const broken = (name) => name.split(/(?<=_)/).flatMap((part, i) => (i ? [h("wbr", {}), part] : [part]));

@@ -51,7 +51,7 @@ class Views:
                 lines += _few(["  " + line for line in old[a0:a1]], 2 * _CONTEXT + 1)
             else:
                 lines += [*("- " + line for line in old[a0:a1]), *("+ " + line for line in new[b0:b1])]
-        if old == new:
+        if old == new and before != after:
             lines.append("  the same operators; only which columns they read has changed")
         return self.cut(_few(lines, LONG))
 

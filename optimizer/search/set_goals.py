@@ -177,7 +177,7 @@ class SetGoals(OfSearch):
         made = self.sets[s] = SetFigures(rows, calls, residual, goal)
         self._sources[goal.id] = self.number
         if search.trace is not None:
-            search.emit_goal(goal, region=self.whole.group, relations=self.members(s), rows=rows)
+            search.emit_goal(goal, region=self.whole.group, relations=self.members(s), rows=self.estimates.rows(s))
         if self.exact:
             self.settle(goal)
         return made

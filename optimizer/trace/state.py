@@ -154,7 +154,7 @@ class MemoState:
         )  # fmt: skip
 
     def winners(self) -> list[int]:
-        """Goal ids of the chosen plan, root first; empty while the root has no plan."""
+        """Goal ids of the best plan of the root, it first; empty while the root has no plan."""
         result: list[int] = []
         pending = [] if self.root is None else [self.root]
         while pending:

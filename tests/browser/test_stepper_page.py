@@ -7,6 +7,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from experiments.workloads.data import open_data
+from memo_viz.comparison import compare
+from memo_viz.comparison_page import comparison_page
 from memo_viz.stepper import page as stepper
 from memo_viz.stepper.page import bundle, in_frame, stepper_page
 from memo_viz.words import Names, sentence
@@ -87,12 +89,33 @@ def test_the_page_fits_a_narrow_window_and_a_large_memo_is_seen_from_its_top(sho
         became(page, f"document.documentElement.scrollWidth <= {width}")  # laid out anew
         centre = page.evaluate("document.querySelector('.centre').getBoundingClientRect().width")
         assert centre >= min(width, 700)
+    for width, height in ((360, 640), (800, 450)):  # a phone, and a small screen at twice the size: the page scrolls
+        page.set_viewport_size({"width": width, "height": height})
+        became(page, "document.querySelector('.memo').clientHeight >= 200")
     page.set_viewport_size({"width": 1000, "height": 750})
     became(page, "stepper.memo.size().height < 400")  # laid out anew
     page.evaluate("stepper.memo.fit(1)")
     assert page.evaluate("document.querySelector('.centre').clientHeight") >= 0.49 * 750
     top = "Math.min(...[...document.querySelectorAll(each)].map(element => element.getBoundingClientRect().top))"
     assert page.evaluate(f"(each => {top})('.card') > (each => {top})('.memo')")
+
+
+def test_a_comparison_fits_a_narrow_window(show, tpch, q5):
+    other = trace_of("tpch/q05", tpch, disable=("join_to_hash_join",))
+    page = show(comparison_page(compare(q5.events, other.events), (), ()), ready="table")
+    page.set_viewport_size({"width": 360, "height": 800})
+    became(page, "document.documentElement.scrollWidth === 360")
+
+
+def test_costs_of_many_digits_are_whole(show, q5, q5_page):
+    events = [{**event, "cost": 123456789.25} if event["kind"] == "best" else event for event in q5.events]
+    page = show(stepper_page(events), "#e=99999&v=memo")
+    for width in (360, 800, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        became(page, f"document.querySelector('#app').getBoundingClientRect().width === {width}")
+        costs = page.locator(".root-now dd")
+        assert len(costs.first.inner_text()) == 14
+        assert all(cost["x"] + cost["width"] <= width for cost in [each.bounding_box() for each in costs.all()])
 
 
 def test_signs_do_not_cover_titles_in_wide_fonts(show, q5_page):
@@ -231,6 +254,16 @@ def test_a_set_that_no_goal_asked_for(show, q5_page):
     page.keyboard.press("/")
     page.keyboard.type("nation region")
     assert "no goal" not in page.locator("#found-0").inner_text()
+
+
+def test_a_card_has_the_total_of_the_goal_in_the_plan(show, tpch):
+    query = "select n_name, r_name from nation, region where n_regionkey = r_regionkey order by n_name"
+    events = trace_of(query, tpch, enumeration="rules", seed="none", expand_joins=0, exploration="interleaved").events
+    page = show(stepper_page(events), "#e=99999&v=memo")
+    cost = number(events[-1]["nodes"][0]["cost"])
+    assert cost in page.locator(".row.chosen .cost").all_text_contents()
+    page.locator(".card", has_text=cost).click()
+    assert "Best so far: 1,204.23 with its inputs" in page.locator(".member", has_text="hash join").first.inner_text()
 
 
 def test_find_a_group_and_learn_why_it_lost(show):

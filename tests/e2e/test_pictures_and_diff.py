@@ -54,6 +54,7 @@ def test_a_memo_at_an_event(planscope, trace, tmp_path):
         (("--animate", "5", "-o", "x.png"), "an animated memo is an SVG"),
         (("--animate", "5", "-o", "x.svg", "--overview"), "the whole memo is animated"),
         (("--winners", "-o", "x.json"), "memo.json holds the whole memo"),
+        (("--overview", "--detail", "-o", "x.svg"), "--overview and --detail do not go together"),
         (("--since", "4"), "--since, --overview and --detail are for pictures"),
         (("--since", "9", "--at", "4", "-o", "x.svg"), "event 9 is not before event 4"),
     ):
@@ -82,6 +83,10 @@ def test_a_cut_trace_is_shown_as_far_as_it_goes(planscope, trace, tmp_path):
     cut.write_text("\n".join([*lines[:40], lines[40][:20]]), encoding="utf-8")
     done = planscope("picture", "memo", str(cut))
     assert done.code == 0 and "line 41: not a trace event" in done.err
+    cut.write_text("\n".join(lines[:40]), encoding="utf-8")
+    for command in (("picture", "plan"), ("memo",)):
+        done = planscope(*command, str(cut))
+        assert done.code == 0 and "cut.jsonl: it ends before a plan is chosen\n" in done.err
     (tmp_path / "none.jsonl").write_text("hello\n")
     done = planscope("picture", "memo", str(tmp_path / "none.jsonl"))
     assert done.code == 2 and "is not a planscope trace" in done.err

@@ -37,8 +37,9 @@ def snapshot(search: Search) -> MemoState:
         for s, figures in region.sets.items():
             if figures.goal.group < 0:
                 at = homes[figures.goal.id]
-                lower = figures.lower
-                state.groups[at] = GroupState(at, [], figures.rows, lower, goals=[figures.goal.id], relations=region.members(s))
+                rows = region.output(figures.goal)[1]
+                relations = region.members(s)
+                state.groups[at] = GroupState(at, [], rows, figures.lower, goals=[figures.goal.id], relations=relations)
     for goal in memo.goals:
         best = None
         at = homes[goal.id]

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memo_viz.words import facts
+from optimizer.catalog.table import Catalog
 from optimizer.errors import CatalogError
 from optimizer.trace.recorder import Trace, json_lines
 from optimizer.trace.replay import BLOCK, Replay
 from optimizer.trace.state import GroupState, MemoState
 from tests.search.graphs import SHAPES, graph_query
-from tests.search.planning import plan, traced
+from tests.search.planning import plan, trace_of, traced
 from tests.search.snapshot import snapshot
 
 ITERATIVE = {"driver": "iterative"}
@@ -92,6 +93,18 @@ def test_where_figures_came_from() -> None:
             limit = events[goal.limit_event]
             assert (limit["goal"], limit["source"], limit["new"]) == (goal.id, goal.limit_goal, goal.limit)
     assert any(goal.limit_event is not None for goal in state.goals.values())
+
+
+@pytest.mark.parametrize("region", ["tasks", "table"])
+def test_sets_have_the_rows_that_the_plan_says(tpch: Catalog, region: str) -> None:
+    """A cost model takes less than a row as one; an estimate is what it is."""
+    query = """select * from region, nation, supplier
+        where r_regionkey = n_regionkey and n_nationkey = s_nationkey and s_name = 'x' and n_name = 'y'"""
+    state = Replay(trace_of(query, tpch, region=region).events).final()
+    assert state.plan is not None
+    joined = [(state.goals[node["goal"]].group, node["rows"]) for node in state.plan if "join" in node["op"]]
+    assert [state.groups[group].rows for group, _ in joined] == [rows for _, rows in joined]
+    assert min(group for group, _ in joined) < 0 and max(rows for _, rows in joined) < 1
 
 
 def test_limits_rise_from_what_they_were_and_are_cited_with_their_own_figures() -> None:

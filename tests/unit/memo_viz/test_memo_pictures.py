@@ -70,6 +70,16 @@ def test_chosen_marks_exactly_the_winning_plan():
         assert not data.get("chosen") or (graph.nodes[a]["chosen"] and graph.nodes[b]["chosen"])
 
 
+def test_a_member_that_wins_several_goals_has_the_total_of_the_one_in_the_plan():
+    query = "select n_name, r_name from nation, region where n_regionkey = r_regionkey order by n_name"
+    state = Session("tpch:0.01", preset="textbook").explain(query).memo.state
+    best = state.goals[state.root].best
+    won = [goal.best.cost for goal in state.goals.values() if goal.best is not None and goal.best.mexpr == best.mexpr]
+    assert best.cost > min(won), "its group has a cheaper plan that is not sorted"
+    assert memo_graph(state).nodes[f"m{best.mexpr}"]["total"] == best.cost
+    assert f"[own {best.local_cost:,.0f}, total {best.cost:,.0f}]" in memo_listing(state)
+
+
 def test_winners_focus_and_depth_select_parts():
     state = join_memo()
     winners = memo_graph(state, winners=True)
@@ -83,7 +93,7 @@ def test_winners_focus_and_depth_select_parts():
     with pytest.raises(PlanscopeError, match="no group G99; it has G0 to G36"):
         memo_graph(state, focus=99)
     losing = next(g.id for g in state.groups.values() if not memo_graph(state).nodes[f"G{g.id}"]["chosen"])
-    with pytest.raises(PlanscopeError, match=f"G{losing} is not part of the chosen plan"):
+    with pytest.raises(PlanscopeError, match=f"G{losing} is not part of the best plan"):
         memo_graph(state, focus=losing, winners=True)
 
 
@@ -126,7 +136,7 @@ def test_svg_shows_groups_rows_costs_and_the_winner():
     assert "{supplier, nation, region}" in seen and "lineitem" in seen, "groups are called by what they are"
     assert "rows 60,175 · lower 6,518" in seen
     assert "more" in seen, "a memo of this size hides some losing members"
-    assert seen.count("★ m") == 12
+    assert seen.count("★ m") == 12 and "★ best plan of the query" in seen, "before the end, too, when none is chosen"
     assert any("made by join_to_hash_join from m" in tip for tip in tips(svg))
     assert any("no plan costs less than" in tip for tip in tips(svg))
     assert "xlink:href" not in svg
@@ -214,6 +224,13 @@ def test_listing_names_every_member_and_marks_the_plan():
     assert text.count("★") == 13
     assert all(f" m{i} " in text for i in state.mexprs)
     assert "γ n_name  G11  rows 24, lower 12,215, root" in text
+
+
+def test_a_number_stands_once():
+    """Also where the name of a group has it, as several join the same relations."""
+    state = join_memo("tpch/q02")
+    numbered = re.findall(r"^\S.*\(G\d+\)  .*$", memo_listing(state), re.MULTILINE)
+    assert numbered and not [line for line in numbered if re.search(r"\((G\d+)\).*\b\1\b", line)]
 
 
 def test_nothing_is_printed_while_laying_out(capfd):

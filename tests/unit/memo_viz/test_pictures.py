@@ -266,7 +266,11 @@ def test_rewrites_before_the_search(q17: Events, q5: Events) -> None:
     assert steps[0]["stage"] == "subqueries" and any(s["stage"] == "decorrelate" for s in steps)
     seen = texts(render_svg(steps_picture(q17).dot))
     assert "remove_scalar_subquery" in seen.replace(" ", "_") and "over 3 operators as before" in seen
-    assert {s["stage"] for s in steps_picture(q5, stages=("prepass",)).json} == {"prepass"}
+    prepass = steps_picture(q5, stages=("prepass",))
+    assert {s["stage"] for s in prepass.json} == {"prepass"}
+    seen = texts(render_svg(prepass.dot)).replace("\xa0", " ")
+    assert "what it changed is not in the text of the tree" in seen, "arithmetic_within_bounds"
+    assert "l_extendedprice, l_discount)" in seen, "what changed is shown to its end"
     with pytest.raises(PlanscopeError, match="no subquery, so nothing was decorrelated; its stages are bind, prepass"):
         steps_picture(q5)
     with pytest.raises(PlanscopeError, match="no stage nosuch"):
