@@ -203,6 +203,14 @@ def test_a_merge_join_that_is_never_cheaper() -> None:
     assert {kind(each) for each in answers} <= {Kind.DOMINATED, Kind.LOST, Kind.PRUNED}
 
 
+def test_a_merge_join_is_judged_by_its_own_cost() -> None:
+    """The trace has the cost of the hash join for both."""
+    sorting = Session("tpch:0.1", {"disable": ["join_to_hash_join"]}).explain("tpch/q05").json
+    reason = Session("tpch:0.1").why("tpch/q05", changes=False).plan(sorting).reason
+    assert reason is not None and reason.kind is Kind.DOMINATED and reason.bound is not None and reason.limit is not None
+    assert reason.text.startswith("merge_join of") and reason.bound > reason.limit * 1.001
+
+
 def test_a_search_that_left_orders_out() -> None:
     settings = {"exact_below": 1, "exact_sets": 2, "seed": "none"}
     answer = why(settings=settings, join_order="((a b) c) d")
