@@ -16,7 +16,7 @@ from optimizer.explanation.answer import Answer
 from optimizer.explanation.asked import Asked, asked_plan, order_of
 from optimizer.explanation.reasons import Kind
 from optimizer.explanation.recost import Recosting
-from optimizer.explanation.row_change import RowChange
+from optimizer.explanation.row_change import FARTHEST, RowChange
 from optimizer.joins.join_order import show_join_order
 from optimizer.plan_space.of_search import full_space
 from tests.search.independent.queries import random_query
@@ -126,6 +126,10 @@ def test_the_smallest_change_makes_it_win() -> None:
     forced = Session(SHOP, {"join_order": "((a b) c) d"}).what_if(CHAIN)
     free = Session(SHOP).what_if(CHAIN)
     assert forced.under({change.aliases: halfway}).plan.cost > free.under({change.aliases: halfway}).plan.cost
+
+
+def test_a_plan_that_costs_as_little_as_another_with_one_row_does_not_win() -> None:
+    assert Session("tpch:0.1").why("tpch/q05").join_order("((lineitem supplier) orders)").change == FARTHEST
 
 
 def test_ratios_have_three_digits_and_are_whole_from_a_thousand() -> None:
