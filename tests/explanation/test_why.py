@@ -181,6 +181,8 @@ def test_no_smaller_change_makes_it_win(order: str) -> None:
         (CHAIN, {"enumeration": "rules", "budget_mexprs": 2}, {"rule": "join_associate"}, Kind.NO_MATCH, "budget_mexprs=2 ended"),
         (CHAIN, {"enumeration": "rules"}, {"rule": "partition_joins"}, Kind.OFF, "is used with enumeration=adaptive"),
         (CHAIN, {"disable": ["aggregate_push_join"]}, {"rule": "aggregate_push_join"}, Kind.OFF, "is off (disable)"),
+        (CHAIN, {"expand_joins": 2}, {"rule": "aggregate_push_join"}, Kind.GUARD, "expand_joins=2; with expand_joins=4 it comes further"),
+        (CHAIN, {"expand_joins": 2}, {"rule": "aggregate_split_join"}, Kind.GUARD, "with expand_joins=4 it fires here"),
         (UNEQUAL, {}, {"rule": "join_to_hash_join"}, Kind.GUARD, "it was tried 2 times and refused each time"),
         (CHAIN, {}, {"rule": "or_factor"}, Kind.NO_MATCH, "or_factor rewrites trees before the search, and found nothing"),
         (CHAIN, {"disable": ["or_factor"]}, {"rule": "or_factor"}, Kind.OFF, "or_factor is off (disable)"),
