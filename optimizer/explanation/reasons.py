@@ -230,7 +230,7 @@ class Judge:
         return Reason(Kind.LOST, text, event, by)
 
     def _not_needed(self, step: Step, total: float) -> Reason:
-        """No plan through it costs less than `total`, and that or what any plan costs at least is no less than the goal's plan."""
+        """No plan through it costs less than `total`, and that, or what any plan costs at least, is no less than the goal's."""
         goal = step.goal
         assert goal.way is not None
         other = self._named(self._implementation(goal, goal.way).op, goal.way.inputs)
@@ -239,7 +239,9 @@ class Judge:
             mine = self._sum(self._parts(step.move.local, [i.goal for i in step.inputs]))
             text += f"a plan through it costs at least {number(total)} = {mine}, while {other} costs {number(goal.best_cost)}"
         else:
-            text += f"{other} was found first and costs {number(goal.best_cost)}, and no plan for {self.names.goal(goal)} can cost "
+            text += (
+                f"{other} was found first and costs {number(goal.best_cost)}, and no plan for {self.names.goal(goal)} can cost "
+            )
             text += f"less than {number(goal.lower)}"
         return Reason(Kind.DOMINATED, text, self._best(goal), bound=bound, limit=goal.best_cost)
 
