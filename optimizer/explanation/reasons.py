@@ -18,7 +18,7 @@ from optimizer.search.set_goals import SetGoals
 class Kind(StrEnum):
     LOST = "lost"  # it was costed to its end, and another was cheaper
     PRUNED = "pruned"  # a bound said that it could not win
-    DOMINATED = "dominated"  # another never costs more: a hash join of the same inputs, or one of no more than any through it costs
+    DOMINATED = "dominated"  # a plan that never costs more: a hash join of the same inputs, or what no plan through it undercuts
     NOT_SEARCHED = "not searched"  # a heuristic, a gap or a budget left it out
     OFF = "rule off"
     GUARD = "guard"  # a rule was tried and refused
