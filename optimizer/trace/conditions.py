@@ -108,8 +108,8 @@ def _compile(node: ast.expr, text: str, depth: int) -> _Node:
         case ast.Compare(left=left, ops=ops, comparators=others):
             if isinstance(left, ast.Name) and left.id == "kind":
                 _check_kinds(others)
-            for op, a, b in zip(ops, (left, *others), others, strict=False):
-                if not isinstance(op, ast.In | ast.NotIn):
+            for how, a, b in zip(ops, (left, *others), others, strict=False):
+                if not isinstance(how, ast.In | ast.NotIn):
                     _check_alike(a, b, text)
             return _comparison([_COMPARISONS[type(op)] for op in ops], below(left, *others))
         case ast.List(elts=items) | ast.Tuple(elts=items):
