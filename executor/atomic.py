@@ -22,7 +22,7 @@ def atomic_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        raise OutputError(f"cannot write {path}: it is a folder")
+        raise OutputError(f"cannot write {path}: it is a folder" if os.fspath(path) else "cannot write a file without a name")
     given = Path(path)
     if given.exists() and not given.is_file():  # resolved, what /dev/stdout is may have no name
         with _full_told(path, given), _open(given, "wb", path) as file:

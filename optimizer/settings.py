@@ -143,7 +143,8 @@ class Settings:
     exploration: str = _knob(
         "all",
         "when transformation rules fire: on all groups before anything is costed (all), on a group when it is first costed "
-        "(on_demand), or after what it has was costed, unless that cuts the rest (interleaved)",
+        "(on_demand), or after what it has was costed, unless that cuts the rest (interleaved); the winner costs the same, but "
+        "where aggregates pass joins, as under rule_order",
         ("all", "on_demand", "interleaved"),
     )
     driver: str = _knob(

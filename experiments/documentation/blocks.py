@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 LEFT_OUT = "…"
+NAMED = re.compile(r"\A# (\w+\.py)(, continued)?\n")
 _PART = re.compile(
     r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$|^!?\[[^\]\n]*\]\((?P<target>[^)\s#:]+\.(?:svg|html))\)", re.MULTILINE | re.DOTALL
 )
@@ -33,6 +34,12 @@ class Block(NamedTuple):
     line: int
     start: int
     end: int
+
+    @property
+    def file(self) -> str:
+        """Under which the block is saved; "" for one that is run, or read."""
+        named = NAMED.match(self.text) if self.kind == "python" else None
+        return named[1] if named else "" if self.kind == "python" else self.name
 
 
 class Picture(NamedTuple):

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from experiments.documentation.blocks import Picture, parts
+from experiments.documentation.blocks import NAMED, Picture, parts
 
 
 def notebook(name: str, page: str) -> str:
@@ -22,7 +22,8 @@ def notebook(name: str, page: str) -> str:
         _add_text(cells, lines[at : part.line - 2])
         at = part.line + part.text.count("\n")
         if part.kind == "python":
-            cells.append(_cell("code", part.text, len(cells)))
+            text = NAMED.sub(lambda named: f"%%writefile {'-a ' if named[2] else ''}{named[1]}\n", part.text)
+            cells.append(_cell("code", text, len(cells)))
         elif part.kind == "sh":
             cells.append(_cell("code", "".join(f"!{line}\n" for line in part.text.splitlines()), len(cells)))
         elif part.kind != "output":

@@ -17,7 +17,6 @@ from experiments.cli import cli, main
 from experiments.documentation.blocks import Block, Picture, is_shown, parts
 from optimizer.errors import PlanscopeError
 
-_NAMED = re.compile(r"# (\w+\.py)(, continued)?\n")
 WIDTH = "100"  # of what commands print
 
 
@@ -54,7 +53,7 @@ class _Run:
         pictures = {}
         found = list(parts(self.text))
         for part in found:
-            if isinstance(part, Block) and (name := _file_name(part)):
+            if isinstance(part, Block) and (name := part.file):
                 file = self.folder / name
                 file.parent.mkdir(parents=True, exist_ok=True)
                 with file.open("a", encoding="utf-8") as out:
@@ -77,7 +76,7 @@ class _Run:
             return self._console(block, later)
         if block.kind == "sh":
             self.printed = "".join(self._command(line, block) for line in block.text.replace("\\\n", "").splitlines())
-        elif not _file_name(block):
+        elif not block.file:
             (self._python if block.kind == "python" else self._parse)(block)
         return block.text
 
@@ -156,14 +155,6 @@ class _Run:
             return made.read_text("utf-8")
         shown = getattr(self.value, "html" if picture.target.endswith(".html") else "_repr_svg_", None)
         return None if shown is None else str(shown() if callable(shown) else shown)
-
-
-def _file_name(block: Block) -> str:
-    """Under which a block is saved; "" for one that is run, or read."""
-    if block.kind == "python":
-        named = _NAMED.match(block.text)
-        return named[1] if named else ""
-    return block.name
 
 
 def parse(arguments: list[str]) -> None:

@@ -18,7 +18,7 @@ from optimizer.catalog.folder import METADATA_FOLDER
 from optimizer.catalog.statistics import stored_statistics
 from optimizer.catalog.table import Catalog, Table
 from optimizer.dataset import open_dataset
-from optimizer.errors import CatalogError
+from optimizer.errors import CatalogError, nearest
 
 BUILT_IN = {
     "tpch:SF": "TPC-H at scale factor SF (tpch:0.1 has 0.87 million rows), made and analyzed on first use",
@@ -130,7 +130,10 @@ def dataset_folder(spec: str, progress: Progress | None = None) -> Path:
         return generated_folder(name, argument, progress or _silent)
     folder = Path(os.path.expanduser(spec))
     if not spec or (re.fullmatch(r"(\w{2,}:|(?i:tpch|tpcds|imdb))[^/\\]*", spec) and not folder.exists()):
-        raise CatalogError(f'there is no dataset "{spec}"; built in: {", ".join(BUILT_IN)}; or name a folder with tables')
+        word, argument = re.split(r":|(?<=[a-z])(?=\d)|$", spec, maxsplit=1)
+        near = nearest(word, (each.partition(":")[0] for each in BUILT_IN if argument and ":" in each))
+        meant = f'\ndid you mean "{near}:{argument}"?' if near else ""
+        raise CatalogError(f'there is no dataset "{spec}"; built in: {", ".join(BUILT_IN)}; or name a folder with tables{meant}')
     return folder
 
 

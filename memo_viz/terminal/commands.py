@@ -110,7 +110,7 @@ class Stepper:
         if not before:
             found: Iterable[str] = [*VERBS, *KINDS, "best"]
         elif ALIASES.get(before[0], before[0]) in ("until", "break", "back") and len(before) == 1:
-            found = [*KINDS, "best", "group", "goal", "rule", *(("next", "out") if before[0] == "back" else ())]
+            found = [*KINDS, "best", "group", "goal", "rule", *(("next", "out", "run") if before[0] == "back" else ())]
         elif before[-1] == "rule":
             found = sorted({event["rule"] for event in self.replay.events if isinstance(event.get("rule"), str)})
         elif before[-1] == "group":
@@ -178,8 +178,9 @@ class Stepper:
     def _forward(self, *stops: Stop) -> str | None:
         """Go to where a stop or a breakpoint says; None where that is nowhere, and the end is reached."""
         found = self.walk.forward(*stops, *self._breakpoints.values())
-        if found is None:
-            return None
+        return None if found is None else self._stopped(found)
+
+    def _stopped(self, found: Stop) -> str:
         number = next((number for number, stop in self._breakpoints.items() if stop is found), None)
         return ("" if number is None else f"breakpoint {number}: {clean(found.text)}\n") + self.where()
 
@@ -189,12 +190,16 @@ class Stepper:
             self.replay.seek(max(1, here - _count(rest, "back")))
             return self.where()
         word, _, where = rest.partition(" ")
+        word = ALIASES.get(word, word)
         known = {"next": self.walk.over, "out": self.walk.out}
-        stop = known[word]() if word in known else self._stop(where if word == "until" else rest)
-        if not self.walk.backward(stop):
-            self.replay.seek(here)
-            return f"  before event {here - 1:,} this does not happen"
-        return self.where()
+        if word == "run" and not where:
+            found = self.walk.backward(*self._breakpoints.values())
+        else:
+            found = self.walk.backward(known[word]() if word in known else self._stop(where if word == "until" else rest))
+        if found is None:
+            self.replay.seek(1 if word == "run" else here)
+            return self.where() if word == "run" else f"  before event {here - 1:,} this does not happen"
+        return self._stopped(found)
 
     def _goto(self, rest: str) -> str:
         if not rest:
@@ -307,10 +312,10 @@ class Stepper:
 
         if not rest:
             raise PlanscopeError("svg FILE writes the memo as it is here; svg FILE G12 a group and what lies below it")
-        found = re.fullmatch(r"(.*?\.svg)(?:\s+(.+))?", rest, re.IGNORECASE)
+        found = re.fullmatch(r"([\"']?)(.*?\.svg)\1(?:\s+(.+))?", rest, re.IGNORECASE)
         if found is None:
             raise PlanscopeError(f"end the name in .svg: {clean(rest)} may be something else")
-        file, group = found.groups()
+        _, file, group = found.groups()
         focus = self._group_number(group) if group else None
         graph = memo_graph(self.replay.state, focus=focus, depth=None if focus is None else 1)
         svg = render_svg(memo_dot(graph, COMPLETE if focus is not None else None, f"event {self.replay.position - 1:,}"))
@@ -425,7 +430,9 @@ VERBS: dict[str, Verb] = {
     "out": Verb("out", "Go to where the task that asked for this one goes on.", Stepper._out),
     "until": Verb("until WHERE", "Go to the next event of a kind, or at which a condition holds.", Stepper._until),
     "run": Verb("run", "Go on to the next breakpoint, or to the end.", Stepper._run),
-    "back": Verb("back [N|next|out|WHERE]", "The same, backwards.", Stepper._back),
+    "back": Verb(
+        "back [N|next|out|run|WHERE]", "The same, backwards; run: to the breakpoint before, or the start.", Stepper._back
+    ),
     "goto": Verb("goto N", "Go to event N, in either direction.", Stepper._goto),
     "end": Verb("end", "Go to the last event.", Stepper._end),
     "break": Verb("break [WHERE]", "Stop there whenever going on; without WHERE, list the breakpoints.", Stepper._break),

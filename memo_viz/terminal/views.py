@@ -115,11 +115,15 @@ class Views:
         )
         for goal in group.goals:
             lines += self.wrapped(self._goal(self.state.goals[goal]), "    ")
-        best_of: dict[int | None, list[int]] = {}
+        best_of: dict[int, list[int]] = {}
+        enforced = list[tuple[str, str, str, str]]()  # enforcers are no members of a group
         for goal in group.goals:
             chosen = self.state.goals[goal].best
-            if chosen is not None:
+            if chosen is not None and chosen.mexpr is not None:
                 best_of.setdefault(chosen.mexpr, []).append(goal)
+            elif chosen is not None:
+                what = f"{chosen.op} of {' and '.join(map(self.names.goal, chosen.inputs))}"
+                enforced.append((what, figure(chosen.local_cost), f"g{goal}", "enforcer"))
         rows = []
         for number in (*group.logical, *group.physical):
             mexpr = self.state.mexprs[number]
@@ -130,7 +134,7 @@ class Views:
             name = "split" if number < 0 else f"m{number}"
             what = f"{mexpr.op}{' of ' if over else '  '}{over or self.names.text(mexpr.detail)}"
             rows.append((f"{name}  {what}", own, best, made if number >= 0 else ""))
-        return [*lines, "", *self._table(("", "own cost", "best of", "made by"), rows)]
+        return [*lines, "", *self._table(("", "own cost", "best of", "made by"), rows + enforced)]
 
     def goal(self, id: int) -> list[str]:
         """A goal: its bounds with where they came from, and its best plan."""

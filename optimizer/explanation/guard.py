@@ -1,7 +1,8 @@
 """Which guard of a rule refused a binding, and with which values.
 
 A rule is a function that returns nothing where it does not apply. It is called once more under a line tracer, and the last
-condition that was tested before it returned is the guard that refused.
+condition that was tested before it returned is the guard that refused. Where it comes further with a larger `expand_joins`, the
+guard is that setting.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Callable
+from dataclasses import replace
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -21,9 +23,11 @@ from optimizer.rules.interface import ImplementationRule, RuleContext, Transform
 
 Label = Callable[[ColumnId], str]
 
+MOST_JOINED = 12  # the largest expand_joins that is tried: what rules look at grows with it by powers
+
 
 class Guard(NamedTuple):
-    """`text`: the condition as the rule's source has it; `values`: what its names stood for, as texts."""
+    """`text`: the condition as the rule's source has it, or the setting; `values`: what its names stood for, as texts."""
 
     text: str
     values: dict[str, str]
@@ -35,6 +39,34 @@ class Guard(NamedTuple):
 
 def refusing_guard(rule: TransformationRule | ImplementationRule, bound: Tree, context: RuleContext) -> Guard | None:
     """The guard that refuses a binding; None where the rule does not refuse it, or its source is not at hand."""
+    made, lines, values = _applied(rule, bound, context)
+    if made:
+        return None
+    code, most, further = type(rule).apply.__code__, context.settings.expand_joins, 0
+    for more in range(most + 1, MOST_JOINED + 1):
+        made, reached, _ = _applied(rule, bound, context._replace(settings=replace(context.settings, expand_joins=more)))
+        further = more if made else further or (more if set(reached) - set(lines) else 0)
+        if made:
+            break
+    if further:
+        then = "fires here" if made else "comes further here, and refuses later"
+        return Guard(f"the setting expand_joins={most}; with expand_joins={further} it {then}", {})
+    try:
+        source, first = inspect.getsourcelines(code)
+    except OSError:
+        return None
+    condition = _last_condition(textwrap.dedent("".join(source)), [line - first + 1 for line in lines])
+    if condition is None:
+        return None
+    names = {each.id for each in ast.walk(condition[1]) if isinstance(each, ast.Name)}
+    shown = {name: text for name in sorted(names) if (text := _show(values.get(name), context.columns.label)) is not None}
+    return Guard(condition[0], shown)
+
+
+def _applied(
+    rule: TransformationRule | ImplementationRule, bound: Tree, context: RuleContext
+) -> tuple[bool, list[int], dict[str, Any]]:
+    """Whether a rule fires, the lines of it that were visited, and its variables."""
     lines: list[int] = []
     values: dict[str, Any] = {}
     code: CodeType = type(rule).apply.__code__
@@ -54,18 +86,7 @@ def refusing_guard(rule: TransformationRule | ImplementationRule, bound: Tree, c
         made = list(rule.apply(bound, context))
     finally:
         sys.settrace(before)
-    if made:
-        return None
-    try:
-        source, first = inspect.getsourcelines(code)
-    except OSError:
-        return None
-    condition = _last_condition(textwrap.dedent("".join(source)), [line - first + 1 for line in lines])
-    if condition is None:
-        return None
-    names = {each.id for each in ast.walk(condition[1]) if isinstance(each, ast.Name)}
-    shown = {name: text for name in sorted(names) if (text := _show(values.get(name), context.columns.label)) is not None}
-    return Guard(condition[0], shown)
+    return bool(made), lines, values
 
 
 def _last_condition(source: str, lines: list[int]) -> tuple[str, ast.AST] | None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from optimizer.algebra.logical import Scan
 from optimizer.algebra.physical import PhysicalOperator
 from optimizer.algebra.printing import number
-from optimizer.algebra.traits import TraitSet
+from optimizer.algebra.traits import ANY, TraitSet
 from optimizer.audit.ledger import Best, Ledger, Limit, Skip
 from optimizer.explanation.walk import Step
 from optimizer.memo.goal import Goal, Implementation, Way
@@ -18,7 +18,7 @@ from optimizer.search.set_goals import SetGoals
 class Kind(StrEnum):
     LOST = "lost"  # it was costed to its end, and another was cheaper
     PRUNED = "pruned"  # a bound said that it could not win
-    DOMINATED = "dominated"  # a plan that never costs more: a hash join of the same inputs, or one that costs the least possible
+    DOMINATED = "dominated"  # a plan that never costs more: a hash join of the same inputs, or what no plan through it undercuts
     NOT_SEARCHED = "not searched"  # a heuristic, a gap or a budget left it out
     OFF = "rule off"
     GUARD = "guard"  # a rule was tried and refused
@@ -113,15 +113,15 @@ class Judge:
         if goal.way is not None and self._is(goal, goal.way, step):
             return None
         skip = self._skip(step)
-        total = step.move.local + sum(below.goal.best_cost for below in step.inputs)
+        total = step.move.local + sum(_least(below.goal) for below in step.inputs)
         known = all(below.goal.settled for below in step.inputs)
         cheaper = known and total < goal.best_cost * (1.0 - 1e-9)  # a gap or a heuristic left it out
         if skip is not None and (skip.mechanism != "accumulated" or not known or cheaper):
             return self._pruned(step, skip)
         if known and not cheaper and goal.best_cost < float("inf"):
             return self._lost(step, total, skip)
-        if goal.way is not None and goal.lower >= goal.best_cost * (1.0 - 1e-9):
-            return self._not_needed(step)
+        if goal.way is not None and max(goal.lower, total) >= goal.best_cost * (1.0 - 1e-9):
+            return self._not_needed(step, total)
         counters = self._search.counters
         why = counters.budget or counters.heuristic or ("" if counters.proven else "a gap or epsilon ended the search")
         if why:
@@ -158,10 +158,11 @@ class Judge:
         inputs = step.move.inputs
         for skip in reversed(self._skips.get(step.goal.id, [])):
             if skip.split is not None:
-                # a split without traits stands for every join of its two parts
+                # without a cost of its own it stands for every join of its two parts, else for those that ask for no order
                 region = self._search.sources.of(step.goal)
                 assert isinstance(region, SetGoals)
                 found = set(map(region.known_group, skip.split)) == {each.group for each in inputs}
+                found = found and (not skip.local or all(each.required == ANY for each in inputs))
             elif skip.mexpr is None:
                 found = step.enforcer and self._same((self._goals[i] for i in skip.inputs), inputs)
             elif skip.mechanism == "group_bound":
@@ -219,8 +220,7 @@ class Judge:
         if by <= 1e-9 * goal.best_cost:
             text = f"{self._what(step)} costs the same as {other}, {number(total)}; the other was found first"
             return Reason(Kind.LOST, text, event, max(0.0, by))
-        mine = [("itself", step.move.local), *((self.names.goal(i.goal), i.goal.best_cost) for i in step.inputs)]
-        theirs = [("itself", chosen.local), *((self.names.goal(i), i.best_cost) for i in chosen.inputs)]
+        mine, theirs = self._parts(step.move.local, [i.goal for i in step.inputs]), self._parts(chosen.local, chosen.inputs)
         dearer = {name: cost - dict(theirs).get(name, 0.0) for name, cost in mine}
         most = max(dearer, key=lambda name: dearer[name])
         text = (
@@ -229,16 +229,24 @@ class Judge:
         )
         return Reason(Kind.LOST, text, event, by)
 
-    def _not_needed(self, step: Step) -> Reason:
-        """The first plan of the goal cost as little as any can, so no other was looked at."""
+    def _not_needed(self, step: Step, total: float) -> Reason:
+        """No plan through it costs less than `total`, and that, or what any plan costs at least, is no less than the goal's."""
         goal = step.goal
         assert goal.way is not None
         other = self._named(self._implementation(goal, goal.way).op, goal.way.inputs)
-        text = (
-            f"{self._what(step)} was not looked at: {other} was found first and costs {number(goal.best_cost)}, and no plan for "
-            f"{self.names.goal(goal)} can cost less than {number(goal.lower)}"
-        )
-        return Reason(Kind.DOMINATED, text, self._best(goal), bound=goal.lower, limit=goal.best_cost)
+        text, bound = f"{self._what(step)} was not looked at: ", max(goal.lower, total)
+        if total >= goal.lower:
+            mine = self._sum(self._parts(step.move.local, [i.goal for i in step.inputs]))
+            text += f"a plan through it costs at least {number(total)} = {mine}, while {other} costs {number(goal.best_cost)}"
+        else:
+            text += (
+                f"{other} was found first and costs {number(goal.best_cost)}, and no plan for {self.names.goal(goal)} can cost "
+            )
+            text += f"less than {number(goal.lower)}"
+        return Reason(Kind.DOMINATED, text, self._best(goal), bound=bound, limit=goal.best_cost)
+
+    def _parts(self, local: float, inputs: Iterable[Goal]) -> list[tuple[str, float]]:
+        return [("itself", local), *((self.names.goal(each), _least(each)) for each in inputs)]
 
     def _sum(self, parts: list[tuple[str, float]]) -> str:
         return " + ".join(f"{number(cost)} ({name})" for name, cost in parts)
@@ -247,3 +255,8 @@ class Judge:
         """The event at which a goal got its plan."""
         bests = self._bests.get(goal.id)
         return bests[-1].seq if bests else None
+
+
+def _least(goal: Goal) -> float:
+    """What the cheapest plan of a goal costs, or at least."""
+    return goal.best_cost if goal.settled else goal.lower

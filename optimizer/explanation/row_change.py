@@ -38,7 +38,7 @@ class RowChange(NamedTuple):
 
 class _Direction(NamedTuple):
     """The rows of a set, up or down. `factor`, `gap`: the last that was tried, and by how much the plan asked about was dearer
-    than the cheapest; `won`: the least factor known with which it is not."""
+    than the cheapest; `won`: the least factor known with which it is cheaper."""
 
     aliases: frozenset[str]
     before: float
@@ -62,8 +62,9 @@ def smallest_change(
     factor below which there was none. Tried are single relations and the sets that one of the plans joins and the other does
     not; nodes of both plans have groups. No set gets less than one row, or more than FARTHEST times its rows.
 
-    A try compares the plan with those that were the cheapest before, and where it costs no more than they do, with every plan;
-    the cheapest is then known too. The direction whose next try is the nearest is tried first, so that the first that wins does
+    A try compares the plan with those that were cheaper before, and where it costs no more than they do, with every plan; the
+    cheapest is then known too. It wins where it costs less than they do, and no plan less: with few rows plans cost the same
+    that differ with more. The direction whose next try is the nearest is tried first, so that the first that wins does
     so by the smallest change. What a plan costs is about linear in the rows of one set, so by how much it is dearer than the
     cheapest of several is about convex: the line through two tries does not reach zero later, and the next try is there.
     `cost_of_asked`: what is asked costs under a change, where that is not one plan but the cheapest of several.
@@ -75,9 +76,9 @@ def smallest_change(
         mine, least = own(changed), min(memo.costs_of(rivals, changed))
         if mine <= least * (1.0 + EQUAL):
             found = memo.under(changed)
+            if mine <= found.cost * (1.0 + EQUAL):
+                return mine - least if mine < least * (1.0 - EQUAL) else 0.0
             least = found.cost
-            if mine <= least * (1.0 + EQUAL):
-                return 0.0
             assert found.search.root is not None
             give_groups(found.search, found.search.root, found.plan)
             rivals.append(found.plan)
@@ -103,15 +104,19 @@ def smallest_change(
             return factor
         tries += 1
         found = gap({direction.aliases: direction.rows(factor)})
-        if found == 0.0:
+        while found < 0.0:
             low, high = direction.factor, factor
             while high / low > PRECISION:
                 middle = (low * high) ** 0.5
-                low, high = (low, middle) if gap({direction.aliases: direction.rows(middle)}) == 0.0 else (middle, high)
-            heappush(waiting, (high, order, direction._replace(won=high)))
-        elif factor < direction.farthest:
-            further = min(_next(direction, factor, found), direction.farthest)
-            heappush(waiting, (further, order, direction._replace(factor=factor, gap=found)))
+                low, high = (low, middle) if gap({direction.aliases: direction.rows(middle)}) < 0.0 else (middle, high)
+            if gap({direction.aliases: direction.rows(high)}) < 0.0:  # also less than plans that were cheaper just before
+                heappush(waiting, (high, order, direction._replace(won=high)))
+                break
+            found = gap({direction.aliases: direction.rows(factor)})
+        else:
+            if factor < direction.farthest:
+                further = min(_next(direction, factor, found), direction.farthest)
+                heappush(waiting, (further, order, direction._replace(factor=factor, gap=found)))
     return FARTHEST
 
 

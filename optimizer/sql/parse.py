@@ -15,7 +15,7 @@ from sqlglot.tokens import TokenType
 from optimizer.algebra.aggregate_functions import AGGREGATE_NAMES, WINDOW_FUNCTIONS
 from optimizer.algebra.evaluate_dates import PARTS
 from optimizer.algebra.scalar_functions import SCALAR_NAMES
-from optimizer.errors import SqlError, Unsupported, did_you_mean
+from optimizer.errors import SqlError, Unsupported, did_you_mean, nearest
 from optimizer.sql.derivable import parser_class
 from optimizer.sql.instead import A_VALUE, PIVOTS
 from optimizer.sql.literals import INTERVAL_UNITS
@@ -43,6 +43,8 @@ _ENDS_EXPRESSION = types("COMMA R_PAREN ALIAS FROM WHERE GROUP_BY ORDER_BY ASC D
 _OPERATORS = types("DPIPE AMP PIPE PLUS DASH STAR SLASH DIV MOD CARET DSTAR")
 _UNITS = frozenset({*(f"{unit}{end}".upper() for unit in INTERVAL_UNITS for end in ("", "s")), "CENTURIES", "MILLENNIA"})
 _ENDS_OPERAND = _ENDS_EXPRESSION | types("EQ NEQ LTE GTE AND OR")
+
+_CLAUSES = ("FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT", "UNION", "JOIN", "USING")
 
 _AFTER_VALUES = types("UNION EXCEPT INTERSECT ORDER_BY LIMIT OFFSET")
 
@@ -85,7 +87,8 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
     failed_previous: Any = None
 
     def raise_error(self, message: str, token: Any = None) -> None:
-        self.failed_at, self.failed_previous = token or self._curr, self._prev
+        behind = token is None or token is self._prev  # what is missing
+        self.failed_at, self.failed_previous = self._curr if behind else token, self._prev
         raise ParseError(message)
 
     def expression(self, instance: Any, token: Any = None, comments: Any = None) -> Any:
@@ -417,6 +420,14 @@ def _syntax_error(sql: str, parser: _Parser, message: str) -> SqlError:
     hint = f"expected {expected[1]}" if expected and "<" not in expected[1] else None
     if token and token.token_type is TokenType.QDCOLON:  # ?::type
         return Unsupported("a parameter is not supported", sql, token.start, token.start + 1, A_VALUE)
+    if token and not hint:
+        at = parser._tokens.index(token)
+        opened, called = (parser._tokens[i] if i >= 0 else token for i in (at - 1, at - 2))
+        if message.startswith("Required keyword") and (opened.text, token.text) == ("(", ")"):
+            return SqlError(f"{called.text} takes arguments", sql, called.start, token.end + 1)
+        for word in (opened, token):
+            if word.token_type is TokenType.VAR and (clause := nearest(word.text, _CLAUSES)):
+                return SqlError(f'syntax error at "{word.text}"', sql, word.start, word.end + 1, f'did you mean "{clause}"?')
     if token:
         return SqlError(f'syntax error at "{token.text}"', sql, token.start, token.end + 1, hint)
     end = previous.end + 1 if previous else len(sql.rstrip())

@@ -45,6 +45,9 @@ FUNCTIONS: dict[str, tuple[str, Callable[[MemoState, int], Value]]] = {
     ),
 }
 
+_TEXTS = ("text", "choice", "rule", "op", "traits")
+_LISTS = ("columns", "each_traits", "groups", "relations", "mexprs", "goals", "plans", "bounds", "tree", "plan")
+
 _COMPARISONS: dict[type, Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge, ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
@@ -92,7 +95,7 @@ def _compile(node: ast.expr, text: str, depth: int) -> _Node:
             constant = _read(value)
             return lambda event, state: constant
         case ast.Name(id=name):
-            return _name(name)
+            return _name(name, alone=text.strip() == name)
         case ast.BoolOp(op=op, values=values):
             return _bool(isinstance(op, ast.And), below(*values))
         case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -105,14 +108,20 @@ def _compile(node: ast.expr, text: str, depth: int) -> _Node:
         case ast.Compare(left=left, ops=ops, comparators=others):
             if isinstance(left, ast.Name) and left.id == "kind":
                 _check_kinds(others)
+            for how, a, b in zip(ops, (left, *others), others, strict=False):
+                if not isinstance(how, ast.In | ast.NotIn):
+                    _check_alike(a, b, text)
             return _comparison([_COMPARISONS[type(op)] for op in ops], below(left, *others))
         case ast.List(elts=items) | ast.Tuple(elts=items):
             terms = below(*items)
             return lambda event, state: [each(event, state) for each in terms]
         case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]):
+            if name in FUNCTIONS and (shapes := _shapes(argument)) is not None and "a number" not in shapes:
+                raise PlanscopeError(f"{name}(n) takes a number, not {_source(argument, text)}, which is {_either(shapes)}")
             return _call(name, *below(argument))
-    part = ast.get_source_segment(text.strip(), node) or text
-    raise PlanscopeError(f'a condition cannot have "{part}": there are names, numbers, texts, comparisons, and, or, not, + - * /')
+    raise PlanscopeError(
+        f'a condition cannot have "{_source(node, text)}": there are names, numbers, texts, comparisons, and, or, not, + - * /'
+    )
 
 
 def _check_kinds(terms: list[ast.expr]) -> None:
@@ -123,7 +132,45 @@ def _check_kinds(terms: list[ast.expr]) -> None:
             raise PlanscopeError(f'no event is of kind "{kind}"; {did_you_mean(kind, known, "they are in docs/traces.md")}')
 
 
-def _name(name: str) -> _Node:
+def _check_alike(left: ast.expr, right: ast.expr, text: str) -> None:
+    """Raises PlanscopeError for a comparison of what can never be equal, as a list and a text."""
+    a, b = _shapes(left), _shapes(right)
+    if a is not None and b is not None and not a & b:
+        one, other = _source(left, text), _source(right, text)
+        raise PlanscopeError(f"{one} is {_either(a)}, and {other} {_either(b)}: they are never alike")
+
+
+def _shapes(node: ast.expr) -> set[str] | None:
+    """What the values of a part can be, in words; None where that is not known, or anything."""
+    match node:
+        case ast.Constant(value=str() as value):
+            return {"a number" if value == "inf" else "a text"}
+        case ast.Constant(value=int() | float()) | ast.BinOp() | ast.UnaryOp(op=ast.USub()):
+            return {"a number"}
+        case ast.List() | ast.Tuple():
+            return {"a list"}
+        case ast.Call(func=ast.Name(id=name)):
+            return {"a text" if name == "status" else "a number"}
+        case ast.Name(id=name) if name in NAMES or name == "inf":
+            return {"a number"}
+        case ast.Name(id=name):
+            known = vocabulary()
+            kinds = (known.common, *(kind.fields for kind in known.kinds.values()))
+            types = {fields[name].type for fields in kinds if name in fields}
+            if types and not types & {"values", "data"}:
+                return {"a text" if t in _TEXTS else "a list" if t in _LISTS else "a number" for t in types}
+    return None
+
+
+def _either(shapes: set[str]) -> str:
+    return " or ".join(sorted(shapes))
+
+
+def _source(node: ast.expr, text: str) -> str:
+    return ast.get_source_segment(text.strip(), node) or text
+
+
+def _name(name: str, alone: bool) -> _Node:
     if name in NAMES:
         of_state = NAMES[name][1]
         return lambda event, state: of_state(state)
@@ -132,7 +179,10 @@ def _name(name: str) -> _Node:
     known = vocabulary()
     fields = {*known.common, *(field for kind in known.kinds.values() for field in kind.fields)}
     if name not in fields:
-        raise PlanscopeError(f'no event has a field "{name}"; fields are in docs/traces.md, other names are {", ".join(NAMES)}')
+        others = f"fields are in docs/traces.md, other names are {', '.join(NAMES)}"
+        raise PlanscopeError(
+            f'no event has a field "{name}"; {did_you_mean(name, [*fields, *NAMES, *(known.kinds if alone else ())], others)}'
+        )
     return lambda event, state: _read(event.get(name))
 
 

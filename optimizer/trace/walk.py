@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from optimizer.errors import PlanscopeError
@@ -110,27 +110,34 @@ class Walk:
         finally:
             replay.seek(at)
 
-    def backward(self, stop: Stop) -> bool:
-        """Go to the last event before that of the position that the stop accepts; to the start and False where there is none.
+    def backward(self, *stops: Stop) -> Stop | None:
+        """Go to the last event before that of the position that one of the stops accepts, and say which; to the start and None
+        where there is none.
 
         With a state the trace is read forwards, from further and further back.
         """
+        self._note()
         end, width = self.replay.position - 1, _FIRST_LOOK
         while end > 0:
             begin = max(0, end - width)
-            found = self._last(stop, begin, end)
+            found = self._last(stops, begin, end)
             if found is not None:
-                self.replay.seek(found + 1)
-                return True
+                self.replay.seek(found[0] + 1)
+                return found[1]
             end, width = begin, 4 * width
         self.replay.seek(0)
-        return False
+        return None
 
-    def _last(self, stop: Stop, begin: int, end: int) -> int | None:
-        events, state = self.replay.events, self.replay.state
-        if not stop.by_state:
-            return next((at for at in range(end - 1, begin - 1, -1) if stop.test(events[at], state)), None)
-        return max((at for at in range(begin, end) if stop.test(events[at], self.replay.seek(at + 1))), default=None)
+    def _last(self, stops: Sequence[Stop], begin: int, end: int) -> tuple[int, Stop] | None:
+        events, by_state, last = self.replay.events, any(stop.by_state for stop in stops), None
+        for at in range(begin, end) if by_state else range(end - 1, begin - 1, -1):
+            state = self.replay.seek(at + 1) if by_state else self.replay.state
+            found = next((stop for stop in stops if stop.test(events[at], state)), None)
+            if found is not None:
+                last = at, found
+                if not by_state:
+                    break
+        return last
 
     # -- what is known of the events ----------------------------------------------------------------------------------------
 

@@ -66,8 +66,20 @@ def test_notebooks_have_the_code_of_their_lessons() -> None:
     for lesson in (DOCS / "course").glob("*.md"):
         page = [block.text.strip("\n") for block in blocks(lesson.read_text("utf-8")) if block.kind == "python"]
         cells = code_of(notebook(lesson.stem, lesson.read_text("utf-8")))
-        assert [cell for cell in cells if not cell.startswith("!")] == page
+        assert [re.sub("^%%writefile ", "# ", cell) for cell in cells if not cell.startswith("!")] == page
         assert f"]({lesson.name})" in (DOCS / "course" / f"{lesson.stem}.ipynb").read_text("utf-8")
+
+
+@pytest.mark.parametrize("lesson", [marked(page) for page in (DOCS / "course").glob("*.md")])
+def test_a_notebook_runs_from_top_to_bottom(lesson: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "__main__"}
+    for cell in code_of((DOCS / "course" / f"{lesson.stem}.ipynb").read_text("utf-8")):
+        first, _, rest = cell.partition("\n")
+        if first.startswith("%%writefile "):
+            Path(first.split()[-1]).write_text(rest, "utf-8")
+        elif not first.startswith("!"):
+            exec(compile(cell, lesson.stem, "exec"), names)
 
 
 def test_every_rule_has_a_page_with_its_answers_and_cases() -> None:

@@ -116,6 +116,8 @@ def test_places_that_cannot_be_written(tmp_path):
     for path in (tmp_path, tmp_path / "no" / "out", tmp_path / "file" / "out"):
         with pytest.raises(OutputError, match="cannot write"), atomic_output(path):
             pytest.fail("the block must not start")
+    with pytest.raises(OutputError, match="cannot write a file without a name"), atomic_output(""):
+        pytest.fail("the block must not start")
 
 
 def test_devices_are_written_directly():

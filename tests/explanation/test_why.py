@@ -16,7 +16,7 @@ from optimizer.explanation.answer import Answer
 from optimizer.explanation.asked import Asked, asked_plan, order_of
 from optimizer.explanation.reasons import Kind
 from optimizer.explanation.recost import Recosting
-from optimizer.explanation.row_change import RowChange
+from optimizer.explanation.row_change import FARTHEST, RowChange
 from optimizer.joins.join_order import show_join_order
 from optimizer.plan_space.of_search import full_space
 from tests.search.independent.queries import random_query
@@ -128,6 +128,10 @@ def test_the_smallest_change_makes_it_win() -> None:
     assert forced.under({change.aliases: halfway}).plan.cost > free.under({change.aliases: halfway}).plan.cost
 
 
+def test_a_plan_that_costs_as_little_as_another_with_one_row_does_not_win() -> None:
+    assert Session("tpch:0.1").why("tpch/q05").join_order("((lineitem supplier) orders)").change == FARTHEST
+
+
 def test_ratios_have_three_digits_and_are_whole_from_a_thousand() -> None:
     assert [ratio(value) for value in (0.1149, 30.94, 999.6, 600_572.0)] == ["0.115", "30.9", "1,000", "600,572"]
 
@@ -177,6 +181,14 @@ def test_no_smaller_change_makes_it_win(order: str) -> None:
         (CHAIN, {"enumeration": "rules", "budget_mexprs": 2}, {"rule": "join_associate"}, Kind.NO_MATCH, "budget_mexprs=2 ended"),
         (CHAIN, {"enumeration": "rules"}, {"rule": "partition_joins"}, Kind.OFF, "is used with enumeration=adaptive"),
         (CHAIN, {"disable": ["aggregate_push_join"]}, {"rule": "aggregate_push_join"}, Kind.OFF, "is off (disable)"),
+        (
+            CHAIN,
+            {"expand_joins": 2},
+            {"rule": "aggregate_push_join"},
+            Kind.GUARD,
+            "expand_joins=2; with expand_joins=4 it comes further",
+        ),
+        (CHAIN, {"expand_joins": 2}, {"rule": "aggregate_split_join"}, Kind.GUARD, "with expand_joins=4 it fires here"),
         (UNEQUAL, {}, {"rule": "join_to_hash_join"}, Kind.GUARD, "it was tried 2 times and refused each time"),
         (CHAIN, {}, {"rule": "or_factor"}, Kind.NO_MATCH, "or_factor rewrites trees before the search, and found nothing"),
         (CHAIN, {"disable": ["or_factor"]}, {"rule": "or_factor"}, Kind.OFF, "or_factor is off (disable)"),
@@ -201,6 +213,14 @@ def test_a_merge_join_that_is_never_cheaper() -> None:
     sql = "select count(*) from a join c on a.k = c.j join b on b.k = a.k"
     answers = [why(sql, {"pruning": mode}, operator="merge_join") for mode in ("none", "both")]
     assert {kind(each) for each in answers} <= {Kind.DOMINATED, Kind.LOST, Kind.PRUNED}
+
+
+def test_a_merge_join_is_judged_by_its_own_cost() -> None:
+    """The trace has the cost of the hash join for both."""
+    sorting = Session("tpch:0.1", {"disable": ["join_to_hash_join"]}).explain("tpch/q05").json
+    reason = Session("tpch:0.1").why("tpch/q05", changes=False).plan(sorting).reason
+    assert reason is not None and reason.kind is Kind.DOMINATED and reason.bound is not None and reason.limit is not None
+    assert reason.text.startswith("merge_join of") and reason.bound > reason.limit * 1.001
 
 
 def test_a_search_that_left_orders_out() -> None:

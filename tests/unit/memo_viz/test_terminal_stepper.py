@@ -101,7 +101,16 @@ def test_breakpoints(stepper: Stepper, events: list[dict[str, object]]) -> None:
     here = at(stepper)
     stepper.run("step 0")
     assert at(stepper) == here
+    stepper.replay.final()
+    stepper = Stepper(stepper.replay)  # that has seen no event
+    stepper.run("break best")
+    stepper.run("end")
+    assert stepper.run("back run").startswith("breakpoint 1: best\n") and at(stepper) == here
+    stepper.run("break group nation")
+    assert stepper.run("back r").startswith("breakpoint 2: group nation\n") and at(stepper) < here
     assert stepper.run("delete") == "  there are no breakpoints"
+    stepper.run("back run")
+    assert at(stepper) == 0
     stepper.run("run")
     assert at(stepper) == len(events) - 1
 
@@ -133,6 +142,14 @@ def test_a_set_of_relations_is_shown() -> None:
     assert "scan  t1" in stepper.run("group t1")
 
 
+def test_a_group_shows_what_sorts_it() -> None:
+    trace = Trace()
+    Session("tpch:0.01", {**TO_WATCH, "disable": ["join_to_hash_join"]}).optimize("tpch/q05", trace)
+    stepper = Stepper(Replay(trace.events))
+    stepper.run("end")
+    assert re.search(r"sort of orders +[\d.,]+ +g\d+ +enforcer", stepper.run("group orders"))
+
+
 def test_why_shows_the_events_that_gave_the_numbers(stepper: Stepper) -> None:
     stepper.run("prune")
     named = [int(number.replace(",", "")) for number in re.findall(r"\(event ([\d,]+)\)", " ".join(stepper.where().split()))]
@@ -150,6 +167,8 @@ def test_a_picture(stepper: Stepper, tmp_path: Path) -> None:
     assert len(list(whole.iter())) > len(list(part.iter()))
     stepper.run(f"svg {tmp_path / 'a b.SVG'} nation")
     assert len(list(ET.parse(tmp_path / "a b.SVG").getroot().iter())) == len(list(part.iter()))
+    stepper.run(f'svg "{tmp_path / "quoted c.svg"}" nation')
+    assert (tmp_path / "quoted c.svg").exists()
     with pytest.raises(PlanscopeError, match="cannot write"):
         stepper.run(f"svg {tmp_path / 'no' / 'memo.svg'}")
 
@@ -158,6 +177,8 @@ def test_a_picture(stepper: Stepper, tmp_path: Path) -> None:
     ("command", "message"),
     [
         ("fly", 'no command "fly"'), ("until", "until what"), ("until nonsense", "no event has a field"),
+        ("until prun", 'did you mean "prune"'), ("until cost('x') > 3", "cost(n) takes a number, not 'x', which is a text"),
+        ("until relations == 'nation'", "relations is a list, and 'nation' a text"), ("until root_cost > 'x'", "never alike"),
         ("until 5", "is no condition: it holds at every event"), ("until (1, goal)", "is no condition"),
         ("break group {nation}, region", 'no group "{nation}, region"'),
         ("step two", 'step takes a number from 0 up, not "two"'),
