@@ -61,6 +61,9 @@ def search_stats(search: Search, prepass_converged: bool = True) -> SearchStats:
     pairs = sum(region.pairs for region in regions.made)
     for group in groups:
         pairs += len({frozenset(map(memo.find, e.inputs)) for e in group.logical if isinstance(e.op, Join)})
+    settings, heuristic = search.context.settings, counters.heuristic
+    if root.status is not Status.OPTIMAL and counters.cycles and not settings.gap and not settings.epsilon:
+        heuristic = heuristic or "rules made groups inputs of themselves"
     lower = 0.0 if counters.narrowed else memo.groups[root.group].lower
     if not counters.narrowed and (counters.proven or root.status is not Status.OPTIMAL):
         lower = max(lower, min(root.lower, root.best_cost))
@@ -85,9 +88,9 @@ def search_stats(search: Search, prepass_converged: bool = True) -> SearchStats:
         proven=counters.proven and root.status is Status.OPTIMAL,
         lower_bound=lower,
         gap=max(0.0, root.best_cost / lower - 1.0) if lower > 0.0 else None,
-        heuristic=counters.heuristic,
+        heuristic=heuristic,
         prepass_converged=prepass_converged,
-        forced=search.context.settings.join_order,
+        forced=settings.join_order,
         budget=counters.budget,
         forms_left_out=sum(least >= root.best_cost for _, least in search.left_out),  # others by a budget
     )

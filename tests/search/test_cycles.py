@@ -1,6 +1,7 @@
 """Rules may make groups that are inputs of one another."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from optimizer.memo.memo import Memo
 from optimizer.plan_space.of_search import full_space
 from optimizer.rules.catalog import IMPLEMENTATIONS, TRANSFORMATIONS, rule_set
 from optimizer.rules.interface import ANY, RuleContext, TransformationRule, node
-from planscope import Estimator, Settings
+from planscope import Estimator, Session, Settings
 from tests.search.graphs import graph_query
 
 
@@ -63,3 +64,29 @@ def test_no_more_is_proved_than_is_true(settings: dict[str, Any], has_filters: b
     cheapest = full_space(search).best_cost
     assert goal.lower <= cheapest * (1 + 1e-9) and goal.best_cost >= cheapest * (1 - 1e-9)
     assert goal.best_cost == pytest.approx(cheapest) or goal.status is Status.BOUNDED
+
+
+SEMI_REDUCE = """
+from planscope import TransformationRule, node
+from planscope.algebra import Join, JoinKind, Scan, Tree
+from planscope.plugin import rule
+
+@rule
+class SemiReduce(TransformationRule):
+    name = "semi_reduce"
+    pattern = node(Join, node(Scan), node(Scan))
+
+    def apply(self, bound, context):
+        match bound:
+            case Tree(Join(JoinKind.INNER, predicate) as op, (left, right)) if predicate:
+                return (Tree(op, (Tree(Join(JoinKind.SEMI, predicate), (left, right)), right)),)
+        return ()
+"""
+
+
+def test_what_is_not_proven_for_cycles_says_so(tmp_path: Path) -> None:
+    """It was said that a gap or epsilon had ended the search."""
+    (tmp_path / "semi.py").write_text(SEMI_REDUCE)
+    settings = {"pruning": "none", "disable": ["join_exchange_semi"]}
+    search = Session("joingraph", settings, plugins=tmp_path / "semi.py").optimize("chain/4").search
+    assert not search.proven and search.heuristic == "rules made groups inputs of themselves"
