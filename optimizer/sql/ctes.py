@@ -41,8 +41,8 @@ def bind_reference(context: Context, cte: Ctes, node: Any) -> Bound:
 
 
 def refers_to(node: Any, name: str) -> bool:
-    """Whether a query reads a table of this name, which none of its own WITHs defines. One that is defined there is hidden from what
-    follows, and in WITH RECURSIVE from the definition too."""
+    """Whether a query reads a table of this name, which none of its own WITHs defines: such a WITH hides it from what follows,
+    and WITH RECURSIVE from the definition too."""
     for each in node.walk(prune=lambda query: name.lower() in _defined(query)):
         if name.lower() in _defined(each):
             place, with_ = _defined(each).index(name.lower()), each.args["with_"]
