@@ -123,6 +123,7 @@ def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> Aggregate
         raise source.unsupported(f"{name}(DISTINCT ...) of rows", node, COUNT_ROWS if name == "count" else None)
     args = [_argument(binder, known, kind, arg) for kind, arg in zip(known.parameters, written.args, strict=False)]
     terms = [Ordered(settled(binder.bind(key)), descending, nulls_first) for key, descending, nulls_first in written.order]
+    terms = [term for term in terms if term.columns or term.volatile]
     if written.distinct and any(term.key not in args and Cast(term.key, STRING, False) not in args for term in terms):
         raise source.error(f"with DISTINCT, {name} can be ordered by its arguments only", node)
     if known.parameters[-1] == "separator" and len(args) < 2:
@@ -148,8 +149,7 @@ def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> Aggregate
         raise source.error(what, written.args[0], cast_hint(args[0], DOUBLE, "convert it with CAST(... AS ...)"))
     if known.duplicate_insensitive or known.means:
         distinct = False
-    kept = [term for term in terms if term.columns or term.volatile] if known.ordered else []
-    return AggregateCall(known.means or known.name, (*args, *kept), distinct, filter, type)
+    return AggregateCall(known.means or known.name, (*args, *(terms if known.ordered else ())), distinct, filter, type)
 
 
 def _parts(source: Source, node: Any) -> _Written:

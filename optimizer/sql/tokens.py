@@ -48,7 +48,7 @@ _COMPILED = is_compiled()
 _NUMBER = re.compile(r"[^+-]*[eE]\d+(?=[+-])")  # of 1e5-1, which is one token
 # a text without it is cut alike; every branch begins with one character, so that few places are looked at
 _OTHERWISE = re.compile(
-    r"d[iI][vV]\b|D[iI][vV]\b|\$|e'(?<![a-zA-Z_]..)|E'(?<![a-zA-Z_]..)|e\d+[+-]|E\d+[+-]|'(?:\s|--.*\n)+'|/\*|--"
+    r"d[iI][vV]\b|D[iI][vV]\b|\$|e'(?<![a-zA-Z_]..)|E'(?<![a-zA-Z_]..)|n'(?<![a-zA-Z_]..)|N'(?<![a-zA-Z_]..)|e\d+[+-]|E\d+[+-]|'(?:\s|--.*\n)+'|/\*|--"
 )
 _APART = (",", "(", ")")
 _LINE_END = re.compile(r"(?s:(?=.*\n))(\s|--.*\n)*")
@@ -57,7 +57,7 @@ _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "u": "\0", "U
 
 
 def tokenize(sql: str) -> list[Any]:
-    """As DuckDB has it: $$a$$ and e'a' are strings, as are 'a' and 'b' with a line end between them; 1e5-1 is a
+    """As DuckDB has it: $$a$$, n'a' and e'a' are strings, as are 'a' and 'b' with a line end between them; 1e5-1 is a
     difference, DIV a name, and ORDER BY one token whatever comment is in it."""
     result: list[Any] = []
     tokens = (None if _COMPILED else plain_tokens(sql)) or list(DuckDB().tokenize(sql))
@@ -66,7 +66,7 @@ def tokenize(sql: str) -> list[Any]:
     while len(result) < len(tokens):
         token = tokens[len(result)]
         kind, start, end, before = token.token_type, token.start, token.end, result[-1] if result else token
-        if kind is TokenType.HEREDOC_STRING:
+        if kind in (TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING):
             token = _part(token, TokenType.STRING, token.text, start, end)
         elif kind is TokenType.DIV and token.text != "//":
             token = _part(token, TokenType.VAR, token.text, start, end)

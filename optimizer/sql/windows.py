@@ -28,7 +28,7 @@ from optimizer.sql.arithmetic import integer_argument
 from optimizer.sql.by_table import check_number
 from optimizer.sql.coerce import settled
 from optimizer.sql.context import Context
-from optimizer.sql.instead import FUNCTIONS_PAGE
+from optimizer.sql.instead import FUNCTIONS_PAGE, INSTEAD
 from optimizer.sql.ordering import sort_terms
 from optimizer.sql.shelf import Shelf
 from optimizer.sql.source import Source
@@ -142,8 +142,8 @@ def _is_plain(args: list[Any]) -> bool:
 
 
 def _unknown(binder: ExpressionBinder, node: Any) -> Exception:
-    what = f"the window function {binder.source.function_name(node)}"
-    return binder.source.unsupported(what, node, FUNCTIONS_PAGE)
+    name = binder.source.function_name(node)
+    return binder.source.unsupported(f"the window function {name}", node, INSTEAD.get(name, FUNCTIONS_PAGE))
 
 
 def _ranked_or_picked(
