@@ -118,7 +118,7 @@ def _over(window: Any) -> str:
     name, partition, order, frame = (window.args.get(part) for part in ("alias", "partition_by", "order", "spec"))
     parts = [name.name] if name is not None else []
     if name is not None and not (partition or order or frame):
-        return name.name
+        return str(name.name)
     parts += [f"PARTITION BY {', '.join(map(_text, partition))}"] if partition else []
     parts += [_order_by(order)] if order is not None else []
     parts += [_written(frame)] if frame is not None else []
