@@ -41,10 +41,12 @@ def bind_reference(context: Context, cte: Ctes, node: Any) -> Bound:
 
 
 def refers_to(node: Any, name: str) -> bool:
-    """Whether a query reads a table of this name, which none of its own WITHs defines."""
+    """Whether a query reads a table of this name, which none of its own WITHs defines: such a WITH hides it from what follows,
+    and WITH RECURSIVE from the definition too."""
     for each in node.walk(prune=lambda query: name.lower() in _defined(query)):
         if name.lower() in _defined(each):
-            if any(refers_to(cte.this, name) for cte in each.args["with_"].expressions):
+            place, with_ = _defined(each).index(name.lower()), each.args["with_"]
+            if any(refers_to(cte.this, name) for cte in with_.expressions[: place if with_.args.get("recursive") else place + 1]):
                 return True
         elif isinstance(each, exp.Table) and each.name.lower() == name.lower() and each.args.get("db") is None:
             return True

@@ -17,6 +17,7 @@ from optimizer.algebra.scalars import AggregateCall, Case, ColumnRef, InList, Li
 from optimizer.algebra.subqueries import Subquery
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64
+from optimizer.sql.coerce import settled
 from optimizer.sql.context import Context
 from optimizer.sql.grouping_call import GroupingCall
 from optimizer.sql.grouping_elements import GroupBy
@@ -86,9 +87,12 @@ class Grouping:
 
     def over_groups(self, scalar: Scalar, refs: Mapping[ColumnId, Any]) -> Scalar:
         """`scalar` over the columns of the Aggregate; `refs` says where a column was written, for the error."""
-        id = self._columns.get(scalar)
+        known = settled(scalar)
+        id = self._columns.get(known)
         if id is not None and not (scalar.volatile and not isinstance(scalar, AggregateCall)):
-            return ColumnRef(id, scalar.type)
+            if known is not scalar:
+                self._context.untyped.add(id)
+            return ColumnRef(id, known.type)
         if isinstance(scalar, GroupingCall):
             return self._left_out(scalar, refs)
         if isinstance(scalar, ColumnRef):

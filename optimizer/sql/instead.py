@@ -8,6 +8,7 @@ INSTEAD = {
     "format": "join the parts: name || ': ' || round(x, 2)",
     "printf": "join the parts: name || ': ' || round(x, 2)",
     "every": "write bool_and(x)",
+    "approx_quantile": "write quantile_cont(x, 0.5)",
     "bit_not": "write ~a",
     "shift_left": "write a << n",
     "shift_right": "write a >> n",

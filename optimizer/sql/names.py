@@ -82,6 +82,10 @@ def _text(node: Any) -> str:
             return f'"nullif"({_text(node.this)}, {_text(node.expression)})'
         case exp.Filter():
             return f"{_text(node.this)} FILTER (WHERE {_text(node.expression.this)})"
+        case exp.Window():
+            return f"{_text(node.this)} OVER {_over(node)}"
+        case exp.IgnoreNulls() | exp.RespectNulls():
+            return f"{_text(node.this)} {form_name(node)}"
         case exp.Anonymous():
             return _call(node)
     if kind in _INFIX:
@@ -98,11 +102,27 @@ def _call(node: Any) -> str:
     if name == "count" and (not args or is_star(args[0])):
         return "count_star()"
     if args and isinstance(args[-1], exp.Order):
-        keys = (_text(term.this) + _written(term).removeprefix(_written(term.this)) for term in args[-1].expressions)
-        order, args[-1] = f" ORDER BY {', '.join(keys)}", args[-1].this
+        order, args[-1] = f" {_order_by(args[-1])}", args[-1].this
     if len(args) == 1 and isinstance(args[0], exp.Distinct):
         args, word = args[0].expressions, "DISTINCT "
     return f"{name}({word}{', '.join(_text(a) for a in args)}{order})"
+
+
+def _order_by(order: Any) -> str:
+    terms = (_text(term.this) + _written(term).removeprefix(_written(term.this)) for term in order.expressions)
+    return f"ORDER BY {', '.join(terms)}"
+
+
+def _over(window: Any) -> str:
+    """The window's name, or what stands in its parentheses."""
+    name, partition, order, frame = (window.args.get(part) for part in ("alias", "partition_by", "order", "spec"))
+    parts = [name.name] if name is not None else []
+    if name is not None and not (partition or order or frame):
+        return str(name.name)
+    parts += [f"PARTITION BY {', '.join(map(_text, partition))}"] if partition else []
+    parts += [_order_by(order)] if order is not None else []
+    parts += [_written(frame)] if frame is not None else []
+    return f"({' '.join(parts)})"
 
 
 def _written(node: Any, **options: Any) -> str:

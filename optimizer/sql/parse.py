@@ -199,7 +199,9 @@ class _Parser(_BASE):  # type: ignore[misc, valid-type]
 
     def _parse_between(self, this: Any) -> Any:
         """sqlglot goes on where the AND is missing."""
-        symmetric = True if self._match_text_seq("SYMMETRIC") else False if self._match_text_seq("ASYMMETRIC") else None
+        symmetric = self._match_text_seq("SYMMETRIC") or None
+        if not symmetric:
+            self._match_text_seq("ASYMMETRIC")  # what it is anyway
         low = self._parse_bitwise()
         if not self._match(TokenType.AND):
             self.raise_error("Expecting AND")

@@ -19,9 +19,9 @@ _TOKEN = re.compile(
 )
 _NAME, _OPERATOR, _NUMBER, _STRING = 1, 2, 3, 4
 _OPERATORS = {sign: (_SIGNS | _KEYWORDS)[sign] for sign in (*",.;()=<>+-*/%", "<=", ">=", "<>", "!=", "||", "::")}
-_PAIRS = {words: kind for words, kind in _KEYWORDS.items() if " " in words}  # GROUP BY is one token
-_QUOTED = (TokenType.STRING, TokenType.IDENTIFIER)
-_SECONDS = frozenset(words.split()[1] for words in _PAIRS)
+PAIRS = {words: kind for words, kind in _KEYWORDS.items() if " " in words}  # GROUP BY is one token
+QUOTED = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
+_SECONDS = frozenset(words.split()[1] for words in PAIRS)
 _WORDS = {word: None if kind in _COMMANDS else kind for word, kind in _KEYWORDS.items()} | {"USER": None}  # of USER-DEFINED
 
 
@@ -38,10 +38,10 @@ def plain_tokens(sql: str) -> list[Any] | None:
         if group == _NAME:
             word = text.upper()
             kind = _WORDS.get(word, TokenType.VAR)
-            if word in _SECONDS and tokens and tokens[-1].token_type not in _QUOTED:
+            if word in _SECONDS and tokens and tokens[-1].token_type not in QUOTED:
                 pair = f"{tokens[-1].text.upper()} {word}"
-                if pair in _PAIRS:
-                    kind, text, start = _PAIRS[pair], pair, tokens.pop().start
+                if pair in PAIRS:
+                    kind, text, start = PAIRS[pair], pair, tokens.pop().start
         elif group == _OPERATOR:
             kind = _OPERATORS.get(text)
         elif group == _NUMBER:

@@ -39,10 +39,17 @@ def compare_rows(binder: ExpressionBinder, function: str, left: Any, right: Any)
 
 
 def row_in_list(binder: ExpressionBinder, items: Sequence[Any], alternatives: Sequence[Any]) -> Scalar:
-    """`(a, b) IN ((c, d), ...)`."""
+    """`(a, b) IN ((c, d), ...)`: each column has one type in all rows."""
+    rows = [_row(binder, node, "write (a, b) IN ((c, d))") for node in alternatives]
 
     def made(left: Sequence[Operand]) -> Scalar:
-        equal = [row_equal(binder, left, node, "write (a, b) IN ((c, d))") for node in alternatives]
+        for row, node in zip(rows, alternatives, strict=True):
+            _check_lengths(binder, left, row, node)
+        columns = [
+            binder.meet(each, "cannot compare", comparing=True, strings_yield=True)[0] for each in zip(left, *rows, strict=True)
+        ]
+        first, *others = zip(*columns, strict=True)
+        equal = [rows_compared("=", first, other) for other in others]
         return equal[0] if len(equal) == 1 else Call("or", tuple(equal), BOOL)
 
     return binder.once(binder.operands(items), made)
@@ -50,25 +57,30 @@ def row_in_list(binder: ExpressionBinder, items: Sequence[Any], alternatives: Se
 
 def row_between(binder: ExpressionBinder, items: Sequence[Any], low: Any, high: Any) -> Scalar:
     """`(a, b) BETWEEN (c, d) AND (e, f)`."""
-    ends = [(function, node, row_items(node)) for function, node in ((">=", low), ("<=", high))]
-    for _, node, row in ends:
-        if row is None:
-            hint = "write (a, b) BETWEEN (c, d) AND (e, f)"
-            raise binder.source.error("a row value is compared with something that is none", node, hint)
+    hint = "write (a, b) BETWEEN (c, d) AND (e, f)"
+    ends = [(function, _row(binder, node, hint), node) for function, node in ((">=", low), ("<=", high))]
 
     def made(left: Sequence[Operand]) -> Scalar:
-        tests = (compare_operands(binder, function, left, binder.operands(row or []), node) for function, node, row in ends)
-        return Call("and", tuple(tests), BOOL)
+        return Call("and", tuple(compare_operands(binder, function, left, row, node) for function, row, node in ends), BOOL)
 
     return binder.once(binder.operands(items), made)
 
 
 def row_equal(binder: ExpressionBinder, left: Sequence[Operand], node: Any, hint: str) -> Scalar:
     """Whether a row equals an AST node that is a row value too."""
-    right = row_items(node)
-    if right is None:
+    return compare_operands(binder, "=", left, _row(binder, node, hint), node)
+
+
+def _row(binder: ExpressionBinder, node: Any, hint: str) -> list[Operand]:
+    items = row_items(node)
+    if items is None:
         raise binder.source.error("a row value is compared with something that is none", node, hint)
-    return compare_operands(binder, "=", left, binder.operands(right), node)
+    return binder.operands(items)
+
+
+def _check_lengths(binder: ExpressionBinder, left: Sequence[Operand], right: Sequence[Operand], node: Any) -> None:
+    if len(left) != len(right) or not left:
+        raise binder.source.error(f"a row of {len(left)} is compared with a row of {len(right)}", node)
 
 
 def compare_operands(
@@ -78,8 +90,7 @@ def compare_operands(
 
     Raises SqlError under `node` when the rows have not the same length, or no columns.
     """
-    if len(left) != len(right) or not left:
-        raise binder.source.error(f"a row of {len(left)} is compared with a row of {len(right)}", node)
+    _check_lengths(binder, left, right, node)
 
     def made(operands: Sequence[Operand]) -> Scalar:
         sides = zip(operands[: len(left)], operands[len(left) :], strict=True)

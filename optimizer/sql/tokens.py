@@ -17,7 +17,7 @@ from sqlglot.tokens import Token, TokenType
 
 from optimizer.errors import SqlError
 from optimizer.sql.derivable import is_compiled
-from optimizer.sql.plain_tokens import plain_tokens
+from optimizer.sql.plain_tokens import PAIRS, QUOTED, plain_tokens
 from optimizer.sql.source import Source
 
 
@@ -47,7 +47,9 @@ _CLAUSES = {kind: i for i, kinds in enumerate((
 _COMPILED = is_compiled()
 _NUMBER = re.compile(r"[^+-]*[eE]\d+(?=[+-])")  # of 1e5-1, which is one token
 # a text without it is cut alike; every branch begins with one character, so that few places are looked at
-_OTHERWISE = re.compile(r"d[iI][vV]\b|D[iI][vV]\b|\$|e'(?<![a-zA-Z_]..)|E'(?<![a-zA-Z_]..)|e\d+[+-]|E\d+[+-]|'(?:\s|--.*\n)+'")
+_OTHERWISE = re.compile(
+    r"d[iI][vV]\b|D[iI][vV]\b|\$|e'(?<![a-zA-Z_]..)|E'(?<![a-zA-Z_]..)|n'(?<![a-zA-Z_]..)|N'(?<![a-zA-Z_]..)|e\d+[+-]|E\d+[+-]|'(?:\s|--.*\n)+'|/\*|--"
+)
 _APART = (",", "(", ")")
 _LINE_END = re.compile(r"(?s:(?=.*\n))(\s|--.*\n)*")
 _ESCAPE = re.compile(r"''|(?s:\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.)))")
@@ -55,8 +57,8 @@ _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "u": "\0", "U
 
 
 def tokenize(sql: str) -> list[Any]:
-    """As DuckDB has it: $$a$$ and e'a' are strings, as are 'a' and 'b' with a line end between them; 1e5-1 is a
-    difference, and DIV a name."""
+    """As DuckDB has it: $$a$$, n'a' and e'a' are strings, as are 'a' and 'b' with a line end between them; 1e5-1 is a
+    difference, DIV a name, and ORDER BY one token whatever comment is in it."""
     result: list[Any] = []
     tokens = (None if _COMPILED else plain_tokens(sql)) or list(DuckDB().tokenize(sql))
     if _OTHERWISE.search(sql) is None:
@@ -64,7 +66,7 @@ def tokenize(sql: str) -> list[Any]:
     while len(result) < len(tokens):
         token = tokens[len(result)]
         kind, start, end, before = token.token_type, token.start, token.end, result[-1] if result else token
-        if kind is TokenType.HEREDOC_STRING:
+        if kind in (TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING):
             token = _part(token, TokenType.STRING, token.text, start, end)
         elif kind is TokenType.DIV and token.text != "//":
             token = _part(token, TokenType.VAR, token.text, start, end)
@@ -74,6 +76,9 @@ def tokenize(sql: str) -> list[Any]:
         elif kind is TokenType.STRING is before.token_type and _LINE_END.fullmatch(sql[before.end + 1 : start]):
             del tokens[len(result)]
             token = _part(token, kind, result.pop().text + token.text, before.start, end)
+        elif (words := f"{before.text} {token.text}".upper()) in PAIRS and not {kind, before.token_type} & QUOTED:
+            del tokens[len(result)]
+            token = _part(result.pop(), PAIRS[words], words, before.start, end)
         elif kind is TokenType.NUMBER and (number := _NUMBER.match(token.text)):
             end = start + number.end()
             token = _part(token, kind, number[0], start, end - 1)

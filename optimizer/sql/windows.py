@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, NEVER_NULL, WINDOW_FUNCTIONS
@@ -23,13 +22,13 @@ from optimizer.algebra.scalars import ColumnRef, Literal, Ordered, Scalar, Windo
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import INT32, INT64
+from optimizer.algebra.types import INT64
 from optimizer.sql.aggregates import bound_call, named_aggregate
 from optimizer.sql.arithmetic import integer_argument
 from optimizer.sql.by_table import check_number
-from optimizer.sql.coerce import settle_nulls
+from optimizer.sql.coerce import settled
 from optimizer.sql.context import Context
-from optimizer.sql.instead import FUNCTIONS_PAGE
+from optimizer.sql.instead import FUNCTIONS_PAGE, INSTEAD
 from optimizer.sql.ordering import sort_terms
 from optimizer.sql.shelf import Shelf
 from optimizer.sql.source import Source
@@ -95,8 +94,7 @@ def _window(binder: ExpressionBinder, node: Any) -> Scalar:
     partition = tuple(binder.bind(part) for part in text.partition)
     order = []
     for key, descending, nulls_first in sort_terms(source, text.order) if text.order is not None else ():
-        scalar = binder.bind(key)
-        order.append(Ordered(Literal(None, INT32) if pa.types.is_null(scalar.type) else scalar, descending, nulls_first))
+        order.append(Ordered(settled(binder.bind(key)), descending, nulls_first))
     frame = bind_frame(binder, text.frame, tuple(term.key for term in order), node)
     call = _call(binder, node.this, node)
     if call.function in AGGREGATE_FUNCTIONS or WINDOW_FUNCTIONS[call.function].framed:
@@ -144,8 +142,8 @@ def _is_plain(args: list[Any]) -> bool:
 
 
 def _unknown(binder: ExpressionBinder, node: Any) -> Exception:
-    what = f"the window function {binder.source.function_name(node)}"
-    return binder.source.unsupported(what, node, FUNCTIONS_PAGE)
+    name = binder.source.function_name(node)
+    return binder.source.unsupported(f"the window function {name}", node, INSTEAD.get(name, FUNCTIONS_PAGE))
 
 
 def _ranked_or_picked(
@@ -161,7 +159,7 @@ def _ranked_or_picked(
     for kind, each in zip(known.parameters, nodes, strict=False):
         match kind:
             case "any":
-                args += settle_nulls([binder.operand(each).scalar])
+                args.append(settled(binder.operand(each).scalar))
             case "any?":
                 default = binder.convert(each, args[0].type)
                 args += [] if is_null_literal(default) else [default]
