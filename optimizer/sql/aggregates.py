@@ -30,7 +30,7 @@ from optimizer.algebra.types import (
     type_name,
 )
 from optimizer.sql.cast_hints import SECONDS, cast_hint
-from optimizer.sql.coerce import Operand, as_text, bare, constant_value, convert, settled
+from optimizer.sql.coerce import Operand, as_text, bare, constant_value, convert
 from optimizer.sql.instead import COUNT_ROWS
 from optimizer.sql.ordering import sort_terms
 from optimizer.sql.rows import row_items
@@ -122,7 +122,7 @@ def bound_call(binder: ExpressionBinder, node: Any, condition: Any) -> Aggregate
     if written.distinct and row_items(bare(written.args[0])) is not None:
         raise source.unsupported(f"{name}(DISTINCT ...) of rows", node, COUNT_ROWS if name == "count" else None)
     args = [_argument(binder, known, kind, arg) for kind, arg in zip(known.parameters, written.args, strict=False)]
-    terms = [Ordered(settled(binder.bind(key)), descending, nulls_first) for key, descending, nulls_first in written.order]
+    terms = [Ordered(binder.bind(key), descending, nulls_first) for key, descending, nulls_first in written.order]
     terms = [term for term in terms if term.columns or term.volatile]
     if written.distinct and any(term.key not in args and Cast(term.key, STRING, False) not in args for term in terms):
         raise source.error(f"with DISTINCT, {name} can be ordered by its arguments only", node)
@@ -194,8 +194,7 @@ def _argument(binder: ExpressionBinder, known: AggregateFunction, kind: str, nod
     operand = binder.operand(node)
     type = operand.type
     if pa.types.is_null(type) and kind != "fraction":
-        types = {"double": DOUBLE, "boolean": BOOLEAN, "text": STRING, "separator": STRING}
-        return convert(source, operand, types.get(kind, INT32))
+        return Literal(None, {"double": DOUBLE, "boolean": BOOLEAN, "text": STRING, "separator": STRING}.get(kind, INT32))
     match kind:
         case "double" if is_numeric(type):
             return convert(source, operand, DOUBLE)

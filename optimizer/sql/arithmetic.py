@@ -20,6 +20,7 @@ from optimizer.algebra.types import (
     DOUBLE,
     FLOAT,
     HUGEINT,
+    INT32,
     INT64,
     arithmetic_type,
     decimal_of,
@@ -34,13 +35,12 @@ from optimizer.algebra.types import (
 from optimizer.errors import ExecutionError
 from optimizer.sql import dates
 from optimizer.sql.cast_hints import cast_hint
-from optimizer.sql.coerce import Operand, bare, convert, literal_fits, settled
+from optimizer.sql.coerce import Operand, bare, convert, literal_fits
 from optimizer.sql.literals import exact_decimal
 from optimizer.sql.parse import Plus
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
-    from optimizer.sql.source import Source
 
 SYMBOLS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%", exp.Div: "/", exp.IntDiv: "//"}
 
@@ -58,7 +58,7 @@ def _binary(binder: ExpressionBinder, node: Any) -> Scalar:
 def combine(binder: ExpressionBinder, function: str, left: Operand, right: Operand, node: Any) -> Scalar:
     """`left function right` of two numbers; raises SqlError when one is no number."""
     source = binder.source
-    left, right = _numeric_null(source, left, right), _numeric_null(source, right, left)
+    left, right = _numeric_null(left, right), _numeric_null(right, left)
     left, right = _read_string(binder, function, left, right), _read_string(binder, function, right, left)
     for operand in (left, right):
         if not is_numeric(operand.type):
@@ -89,11 +89,11 @@ def _quotient(binder: ExpressionBinder, left: Operand, right: Operand) -> Scalar
     return Call("/", tuple(convert(binder.source, operand, type) for operand in (left, right)), type)
 
 
-def _numeric_null(source: Source, operand: Operand, other: Operand) -> Operand:
+def _numeric_null(operand: Operand, other: Operand) -> Operand:
     """NULL takes the other side's type."""
     if not pa.types.is_null(operand.type):
         return operand
-    return Operand(convert(source, operand, other.type if is_numeric(other.type) else INT64), operand.node)
+    return Operand(Literal(None, other.type if is_numeric(other.type) else INT64), operand.node)
 
 
 def _read_string(binder: ExpressionBinder, function: str, operand: Operand, other: Operand) -> Operand:
@@ -141,7 +141,7 @@ def _negate(binder: ExpressionBinder, node: Any) -> Scalar:
     operand = binder.operand(node.this)
     scalar = operand.scalar
     if pa.types.is_null(scalar.type):
-        return convert(binder.source, operand, INT64)
+        return Literal(None, INT64)
     if dates.is_interval(scalar.type):
         return dates.scaled_interval(binder, operand, -1, node)
     if not is_numeric(scalar.type):
@@ -187,7 +187,7 @@ def numeric_argument(binder: ExpressionBinder, node: Any, what: str) -> Operand:
     """An argument of any numeric type; NULL counts as INTEGER."""
     operand = binder.operand(node)
     if pa.types.is_null(operand.type):
-        return Operand(settled(operand.scalar), node)
+        return Operand(Literal(None, INT32), node)
     if not is_numeric(operand.type):
         raise binder.source.error(f"{what} needs a number, not {type_name(operand.type)}", operand.node)
     return operand

@@ -6,7 +6,7 @@ it, NULL any type. A constant is converted when the query is bound, anything els
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +18,7 @@ from optimizer.algebra.evaluate import evaluate
 from optimizer.algebra.evaluate_dates import DAY
 from optimizer.algebra.flags import AGGREGATE, GROUPING, SUBQUERY, WINDOW
 from optimizer.algebra.predicates import compare
-from optimizer.algebra.scalars import BOOL, Call, Case, Cast, Literal, Once, Scalar
+from optimizer.algebra.scalars import BOOL, Call, Cast, Literal, Scalar
 from optimizer.algebra.types import (
     HUGEINT,
     INT32,
@@ -94,8 +94,6 @@ def convert(source: Source, operand: Operand, type: DataType, lenient: bool = Fa
     scalar = operand.scalar
     if scalar.type == type:
         return scalar
-    if pa.types.is_null(scalar.type):
-        return _typed(scalar, type)
     if isinstance(scalar, Literal):
         try:
             folded = fold_cast(scalar, type)
@@ -228,21 +226,9 @@ def truth(source: Source, operand: Operand) -> Scalar:
     raise source.error(f"a condition must be BOOLEAN, not {type_name(scalar.type)}", operand.node, hint)
 
 
-def settled(scalar: Scalar) -> Scalar:
-    """NULL, and what chooses among nothing else, becomes INTEGER where it is left without a type."""
-    return _typed(scalar, INT32) if pa.types.is_null(scalar.type) else scalar
-
-
-def _typed(null: Scalar, type: DataType) -> Scalar:
-    """An expression that has no type, since it is never anything but NULL, as one of `type`. Its conditions stay as they are."""
-    match null:
-        case Case(branches=branches, otherwise=otherwise):
-            return Case(tuple((condition, _typed(value, type)) for condition, value in branches), _typed(otherwise, type), type)
-        case Call(function=function, args=args):
-            return Call(function, tuple(_typed(arg, type) for arg in args), type)
-        case Once(number=number, value=value, body=body):
-            return Once(number, value, _typed(body, type))
-    return Literal(None, type)
+def settle_nulls(operands: Iterable[Scalar]) -> list[Scalar]:
+    """NULL literals without a type become INTEGER."""
+    return [Literal(None, INT32) if isinstance(s, Literal) and pa.types.is_null(s.type) else s for s in operands]
 
 
 def negated(scalar: Scalar) -> Scalar:

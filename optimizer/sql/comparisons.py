@@ -15,7 +15,7 @@ from sqlglot import exp
 from optimizer.algebra.predicates import compare
 from optimizer.algebra.scalars import BOOL, FALSE, TRUE, Call, Case, InList, Literal, Scalar
 from optimizer.algebra.types import DATE, is_date, is_timestamp
-from optimizer.sql.coerce import Operand, bare, comparable, negated, settled, text_of, truth
+from optimizer.sql.coerce import Operand, bare, comparable, negated, text_of, truth
 from optimizer.sql.parse import LISTED
 from optimizer.sql.rows import compare_rows, row_between, row_in_list, row_items
 from optimizer.sql.subqueries import compared_with_any, quantified
@@ -133,7 +133,7 @@ def _is(binder: ExpressionBinder, node: Any) -> Scalar:
         case exp.Null():
             if isinstance(operand.scalar, Literal):
                 return TRUE if operand.scalar.value is None else FALSE
-            return Call("is_null", (settled(operand.scalar),), BOOL)
+            return Call("is_null", (operand.scalar,), BOOL)
         case exp.Boolean(this=value):
             return compare("is_not_distinct_from", truth(binder.source, operand), TRUE if value else FALSE)
     raise binder.unknown_form(node)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from optimizer.algebra.columns import DataType
 from optimizer.algebra.scalars import Call, Case, Literal, Scalar
 from optimizer.algebra.types import NULL
-from optimizer.sql.coerce import Operand
+from optimizer.sql.coerce import Operand, settle_nulls
 from optimizer.sql.comparisons import comparison
 from optimizer.sql.rows import row_equal, row_items
 
@@ -47,21 +46,14 @@ def _if(binder: ExpressionBinder, node: Any) -> Scalar:
 
 def _choice(binder: ExpressionBinder, conditions: list[Scalar], results: list[Operand], otherwise: Any, node: Any) -> Scalar:
     results.append(binder.operand(otherwise) if otherwise is not None else Operand(Literal(None, NULL), node))
-    scalars, type = _met(binder, results, "CASE")
+    scalars, type = binder.meet(results, "CASE cannot mix")
     return Case(tuple(zip(conditions, scalars[:-1], strict=True)), scalars[-1], type)
-
-
-def _met(binder: ExpressionBinder, operands: Sequence[Operand], word: str) -> tuple[list[Scalar], DataType]:
-    """The operands in one type; NULLs alone have none, and the choice among them is a NULL like them."""
-    if all(o.type == NULL for o in operands):
-        return [o.scalar for o in operands], NULL
-    return binder.meet(operands, f"{word} cannot mix")
 
 
 def _one_of(binder: ExpressionBinder, node: Any) -> Scalar:
     """COALESCE, GREATEST, LEAST."""
     word = type(node).__name__.lower()
-    scalars, met = _met(binder, binder.operands((node.this, *node.expressions)), word.upper())
+    scalars, met = binder.meet(binder.operands((node.this, *node.expressions)), f"{word.upper()} cannot mix")
     return scalars[0] if len(scalars) == 1 else Call(word, tuple(scalars), met)
 
 
@@ -71,7 +63,7 @@ def _nullif(binder: ExpressionBinder, node: Any) -> Scalar:
 
     def made(operands: Sequence[Operand]) -> Scalar:
         equal = comparison(binder, "=", operands[0], second)
-        value = operands[0].scalar
+        (value,) = settle_nulls([operands[0].scalar])
         return Case(((equal, Literal(None, value.type)),), value, value.type)
 
     return binder.once([first], made)

@@ -100,8 +100,6 @@ def _interval_literal(binder: ExpressionBinder, operand: Operand) -> Any:
 
 
 def _shift(binder: ExpressionBinder, moment: Operand, interval: Operand, sign: int, node: Any) -> Scalar:
-    if pa.types.is_null(interval.type):
-        return convert(binder.source, interval, TIMESTAMP)
     shift = scaled_interval(binder, interval, sign, interval.node)
     if isinstance(shift, Literal) and shift.value is None:
         return Literal(None, TIMESTAMP)
@@ -264,7 +262,7 @@ def moment_argument(binder: ExpressionBinder, node: Any, what: str) -> Operand:
     """An argument that must be a date or timestamp; NULL counts as a date."""
     operand = binder.operand(node)
     if pa.types.is_null(operand.type):
-        return Operand(convert(binder.source, operand, DATE), operand.node)
+        return Operand(Literal(None, DATE), operand.node)
     if not (is_date(operand.type) or is_timestamp(operand.type)):
         hint = cast_hint(operand.scalar, DATE, "convert it with CAST(... AS DATE)")
         raise binder.source.error(f"{what} needs a date or timestamp, not {type_name(operand.type)}", operand.node, hint)

@@ -17,7 +17,6 @@ from optimizer.algebra.scalars import AggregateCall, Case, ColumnRef, InList, Li
 from optimizer.algebra.subqueries import Subquery
 from optimizer.algebra.trees import Tree
 from optimizer.algebra.types import INT64
-from optimizer.sql.coerce import settled
 from optimizer.sql.context import Context
 from optimizer.sql.grouping_call import GroupingCall
 from optimizer.sql.grouping_elements import GroupBy
@@ -87,12 +86,9 @@ class Grouping:
 
     def over_groups(self, scalar: Scalar, refs: Mapping[ColumnId, Any]) -> Scalar:
         """`scalar` over the columns of the Aggregate; `refs` says where a column was written, for the error."""
-        known = settled(scalar)
-        id = self._columns.get(known)
+        id = self._columns.get(scalar)
         if id is not None and not (scalar.volatile and not isinstance(scalar, AggregateCall)):
-            if known is not scalar:
-                self._context.untyped.add(id)
-            return ColumnRef(id, known.type)
+            return ColumnRef(id, scalar.type)
         if isinstance(scalar, GroupingCall):
             return self._left_out(scalar, refs)
         if isinstance(scalar, ColumnRef):

@@ -14,7 +14,6 @@ from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.flags import GROUPING
 from optimizer.algebra.scalars import Scalar
 from optimizer.algebra.types import INT64
-from optimizer.sql.coerce import settled
 
 if TYPE_CHECKING:
     from optimizer.sql.expressions import ExpressionBinder
@@ -57,7 +56,7 @@ def _grouping(binder: ExpressionBinder, node: Any) -> Scalar:
         raise source.error("GROUPING needs a GROUP BY that lists its arguments", node, hint)
     if not 1 <= len(node.expressions) <= _BITS:
         raise source.error(f"GROUPING takes 1 to {_BITS} expressions of GROUP BY", node)
-    return GroupingCall(tuple(settled(binder.bind(each)) for each in node.expressions))
+    return GroupingCall(tuple(binder.bind(each) for each in node.expressions))
 
 
 HANDLERS = {exp.Grouping: _grouping, exp.GroupingId: _grouping}

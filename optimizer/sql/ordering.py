@@ -16,7 +16,7 @@ from optimizer.algebra.scalars import Call, Cast, ColumnRef, Frame, FrameBound, 
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import DOUBLE, INT64, UINT64, is_numeric, is_string, type_name
+from optimizer.algebra.types import DOUBLE, INT32, INT64, UINT64, is_numeric, is_string, type_name
 from optimizer.errors import ExecutionError
 from optimizer.sql.coerce import bare, convert
 from optimizer.sql.context import Bound, Context, Ctes
@@ -119,7 +119,7 @@ def _over_outputs(context: Context, node: Any, outputs: Sequence[OutputColumn], 
     relation = Relation("", tuple(o.name for o in outputs), references.__getitem__)
     scalar = ExpressionBinder(context, Scope((relation,), ctes=ctes), "ORDER BY").bind(node)
     refuse_windows(context.source, [scalar], "ORDER BY of a set operation", node)
-    return scalar
+    return Literal(None, INT32) if pa.types.is_null(scalar.type) else scalar
 
 
 def limited(context: Context, node: Any, bound: Bound, ctes: Ctes | None) -> Bound:

@@ -44,6 +44,7 @@ _OPERATORS = types("DPIPE AMP PIPE PLUS DASH STAR SLASH DIV MOD CARET DSTAR")
 _UNITS = frozenset({*(f"{unit}{end}".upper() for unit in INTERVAL_UNITS for end in ("", "s")), "CENTURIES", "MILLENNIA"})
 _ENDS_OPERAND = _ENDS_EXPRESSION | types("EQ NEQ LTE GTE AND OR")
 
+_CLAUSES_FOLLOW = types("VAR IDENTIFIER R_PAREN STAR NUMBER STRING END NULL TRUE FALSE")
 _CLAUSES = ("FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT", "UNION", "JOIN", "USING")
 
 _AFTER_VALUES = types("UNION EXCEPT INTERSECT ORDER_BY LIMIT OFFSET")
@@ -427,8 +428,9 @@ def _syntax_error(sql: str, parser: _Parser, message: str) -> SqlError:
         opened, called = (parser._tokens[i] if i >= 0 else token for i in (at - 1, at - 2))
         if message.startswith("Required keyword") and (opened.text, token.text) == ("(", ")"):
             return SqlError(f"{called.text} takes arguments", sql, called.start, token.end + 1)
-        for word in (opened, token):
-            if word.token_type is TokenType.VAR and (clause := nearest(word.text, _CLAUSES)):
+        for word, before in ((opened, called), (token, opened)):
+            follows = word.token_type is TokenType.VAR and before.token_type in _CLAUSES_FOLLOW  # else it is some name
+            if follows and (clause := nearest(word.text, _CLAUSES)):
                 return SqlError(f'syntax error at "{word.text}"', sql, word.start, word.end + 1, f'did you mean "{clause}"?')
     if token:
         return SqlError(f'syntax error at "{token.text}"', sql, token.start, token.end + 1, hint)

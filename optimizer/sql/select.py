@@ -22,10 +22,10 @@ from optimizer.algebra.scalars import AggregateCall, Call, ColumnRef, Literal, O
 from optimizer.algebra.subqueries import ScalarSubquery
 from optimizer.algebra.traits import SortKey
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import INT64, STRING
+from optimizer.algebra.types import INT32, INT64, STRING
 from optimizer.errors import SqlError
 from optimizer.sql.aggregates import ordered_rows
-from optimizer.sql.coerce import bare, settled
+from optimizer.sql.coerce import bare, settle_nulls
 from optimizer.sql.context import Bound, Context, Ctes
 from optimizer.sql.expressions import ExpressionBinder
 from optimizer.sql.from_clause import bind_from
@@ -250,7 +250,7 @@ class _Block:
         source.only(clause, "expressions", "all")
         if _is_group_by_all(clause):
             plain = [i.scalar for i in self.items if i.scalar.columns and not isinstance(i.scalar, WindowExpression)]
-            keys = tuple(dict.fromkeys(_key(s) for s in plain if not has_aggregate(s, self.claims)))
+            keys = tuple(dict.fromkeys(settle_nulls(_key(s) for s in plain if not has_aggregate(s, self.claims))))
             return GroupBy(keys, (keys,)) if keys else GroupBy()
         if not clause.expressions:
             raise source.error("GROUP BY lists nothing", clause, word="GROUP")
@@ -265,7 +265,7 @@ class _Block:
             scalar = self._binder("GROUP BY", aggregates=False).bind(node)
         if has_aggregate(scalar, self.claims) or has_grouping_call(scalar):
             raise self.context.source.error("an aggregate cannot stand in GROUP BY", node)
-        return _key(scalar)
+        return _key(scalar) if not pa.types.is_null(scalar.type) else Literal(None, INT32)
 
     def bind_qualify(self, node: Any) -> None:
         """QUALIFY: a condition on window functions."""
@@ -322,9 +322,10 @@ class _Block:
         outputs = []
         for item in self.items:
             scalar = self._bare_null(item.scalar)
-            id = shelf.column(scalar, item.label)
+            untyped = isinstance(scalar, Literal) and pa.types.is_null(scalar.type)
+            id = shelf.column(Literal(None, INT32) if untyped else scalar, item.label)
             outputs.append(OutputColumn(item.name, id))
-            if pa.types.is_null(scalar.type):
+            if untyped:
                 self.context.untyped.add(id)
         keys = []
         for term in terms:
@@ -360,7 +361,7 @@ class _Block:
                 values[item.scalar] = reference(shelf.column(item.scalar, item.label), self.context.columns)
                 items[place] = item._replace(scalar=values[item.scalar])
         terms = [t._replace(by=values.get(t.by, t.by)) if isinstance(t.by, Scalar) else t for t in terms]
-        keys = tuple(dict.fromkeys(_key(i.scalar) for i in items))
+        keys = tuple(dict.fromkeys(settle_nulls(_key(i.scalar) for i in items)))
         grouping = Grouping(self.context, shelf.tree(), GroupBy(keys, (keys,)), (), self._labels(), {})
         self.items = [i._replace(scalar=grouping.over_groups(i.scalar, {})) for i in items]
         return self.project(grouping.tree, [self._over_groups(term, grouping) for term in terms])
@@ -383,7 +384,7 @@ def _key(scalar: Scalar) -> Scalar:
     match scalar:
         case Call(function="to_interval", args=(microseconds,)):
             return microseconds
-    return settled(scalar)
+    return scalar
 
 
 def _is_group_by_all(clause: Any) -> bool:

@@ -7,7 +7,6 @@ from optimizer.algebra.columns import ColumnId
 from optimizer.algebra.logical import Project, ProjectItem
 from optimizer.algebra.scalars import Call, ColumnRef, Scalar
 from optimizer.algebra.trees import Tree
-from optimizer.sql.coerce import settled
 from optimizer.sql.context import Context
 from optimizer.sql.names import short_name
 
@@ -22,7 +21,6 @@ class Shelf:
 
     def column(self, scalar: Scalar, label: str | None) -> ColumnId:
         """The id under which the Project gives `scalar`; a volatile one is computed anew for each use."""
-        scalar = settled(scalar)
         if isinstance(scalar, ColumnRef):
             self._passed.setdefault(scalar.id, ProjectItem(scalar.id, scalar))
             return scalar.id

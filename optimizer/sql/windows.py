@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from sqlglot import exp
 
 from optimizer.algebra.aggregate_functions import AGGREGATE_FUNCTIONS, NEVER_NULL, WINDOW_FUNCTIONS
@@ -22,11 +23,11 @@ from optimizer.algebra.scalars import ColumnRef, Literal, Ordered, Scalar, Windo
 from optimizer.algebra.subqueries import has_subquery
 from optimizer.algebra.traits import Collation, SortKey
 from optimizer.algebra.trees import Tree
-from optimizer.algebra.types import INT64
+from optimizer.algebra.types import INT32, INT64
 from optimizer.sql.aggregates import bound_call, named_aggregate
 from optimizer.sql.arithmetic import integer_argument
 from optimizer.sql.by_table import check_number
-from optimizer.sql.coerce import settled
+from optimizer.sql.coerce import settle_nulls
 from optimizer.sql.context import Context
 from optimizer.sql.instead import FUNCTIONS_PAGE, INSTEAD
 from optimizer.sql.ordering import sort_terms
@@ -94,7 +95,8 @@ def _window(binder: ExpressionBinder, node: Any) -> Scalar:
     partition = tuple(binder.bind(part) for part in text.partition)
     order = []
     for key, descending, nulls_first in sort_terms(source, text.order) if text.order is not None else ():
-        order.append(Ordered(settled(binder.bind(key)), descending, nulls_first))
+        scalar = binder.bind(key)
+        order.append(Ordered(Literal(None, INT32) if pa.types.is_null(scalar.type) else scalar, descending, nulls_first))
     frame = bind_frame(binder, text.frame, tuple(term.key for term in order), node)
     call = _call(binder, node.this, node)
     if call.function in AGGREGATE_FUNCTIONS or WINDOW_FUNCTIONS[call.function].framed:
@@ -159,7 +161,7 @@ def _ranked_or_picked(
     for kind, each in zip(known.parameters, nodes, strict=False):
         match kind:
             case "any":
-                args.append(settled(binder.operand(each).scalar))
+                args += settle_nulls([binder.operand(each).scalar])
             case "any?":
                 default = binder.convert(each, args[0].type)
                 args += [] if is_null_literal(default) else [default]
