@@ -92,7 +92,7 @@ def _add_groups(graph: nx.DiGraph, state: MemoState, names: Mapping[int, GroupNa
                 name=names[group.id].name,
                 whole=names[group.id].whole,
                 id=group.id,
-                number="" if group.id < 0 or names[group.id].name.rstrip(")").endswith(f"G{group.id}") else f"G{group.id}",
+                number="" if group.id < 0 or f" (G{group.id})" in f" ({names[group.id].name})" else f"G{group.id}",
                 rows=group.rows,
                 lower=group.lower,
                 columns=[columns(label) for label in group.columns],

@@ -54,7 +54,7 @@ export class GroupPanel {
         "h2",
         { id: "group-title" },
         name,
-        h("span", { class: "number" }, name.replace(/\)$/, "").endsWith(number) ? "" : number),
+        h("span", { class: "number" }, ` (${name})`.includes(` (${number})`) ? "" : number),
       ),
       h("p", { class: "quiet" }, this.summary(group)),
       this.why(group),

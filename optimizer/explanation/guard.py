@@ -42,17 +42,14 @@ def refusing_guard(rule: TransformationRule | ImplementationRule, bound: Tree, c
     made, lines, values = _applied(rule, bound, context)
     if made:
         return None
-    code, most, further = type(rule).apply.__code__, context.settings.expand_joins, 0
-    for more in range(most + 1, MOST_JOINED + 1):
-        made, reached, _ = _applied(rule, bound, context._replace(settings=replace(context.settings, expand_joins=more)))
-        further = more if made else further or (more if set(reached) - set(lines) else 0)
+    settings, further = context.settings, 0
+    for more in range(settings.expand_joins + 1, MOST_JOINED + 1) if isinstance(rule, TransformationRule) else ():
+        made, reached, _ = _applied(rule, bound, context._replace(settings=replace(settings, expand_joins=more)))
         if made:
-            break
-    if further:
-        then = "fires here" if made else "comes further here, and refuses later"
-        return Guard(f"the setting expand_joins={most}; with expand_joins={further} it {then}", {})
+            return Guard(f"the setting expand_joins={settings.expand_joins}; with expand_joins={more} it fires here", {})
+        further = further or (more if set(reached) - set(lines) else 0)
     try:
-        source, first = inspect.getsourcelines(code)
+        source, first = inspect.getsourcelines(type(rule).apply.__code__)
     except OSError:
         return None
     condition = _last_condition(textwrap.dedent("".join(source)), [line - first + 1 for line in lines])
@@ -60,7 +57,8 @@ def refusing_guard(rule: TransformationRule | ImplementationRule, bound: Tree, c
         return None
     names = {each.id for each in ast.walk(condition[1]) if isinstance(each, ast.Name)}
     shown = {name: text for name in sorted(names) if (text := _show(values.get(name), context.columns.label)) is not None}
-    return Guard(condition[0], shown)
+    beside = f"; with expand_joins={further} it comes further here" if further else ""
+    return Guard(condition[0] + beside, shown)
 
 
 def _applied(

@@ -220,7 +220,8 @@ class Judge:
         if by <= 1e-9 * goal.best_cost:
             text = f"{self._what(step)} costs the same as {other}, {number(total)}; the other was found first"
             return Reason(Kind.LOST, text, event, max(0.0, by))
-        mine, theirs = self._parts(step.move.local, [i.goal for i in step.inputs]), self._parts(chosen.local, chosen.inputs)
+        mine = self._parts(step.move.local, [i.goal for i in step.inputs])
+        theirs = [("itself", chosen.local), *((self.names.goal(i), i.best_cost) for i in chosen.inputs)]
         dearer = {name: cost - dict(theirs).get(name, 0.0) for name, cost in mine}
         most = max(dearer, key=lambda name: dearer[name])
         text = (

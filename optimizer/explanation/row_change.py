@@ -100,11 +100,12 @@ def smallest_change(
             after = direction.rows(direction.won)
             changed = {direction.aliases: after}
             return RowChange(direction.aliases, direction.before, after, own(changed), memo.under(changed).proven)
-        if tries == MOST_TRIES:
+        if tries >= MOST_TRIES:
             return factor
         tries += 1
         found = gap({direction.aliases: direction.rows(factor)})
         while found < 0.0:
+            tries += 1
             low, high = direction.factor, factor
             while high / low > PRECISION:
                 middle = (low * high) ** 0.5

@@ -40,6 +40,7 @@ def compare_rows(binder: ExpressionBinder, function: str, left: Any, right: Any)
 
 def row_in_list(binder: ExpressionBinder, items: Sequence[Any], alternatives: Sequence[Any]) -> Scalar:
     """`(a, b) IN ((c, d), ...)`: each column has one type in all rows."""
+    operands = binder.operands(items)  # first: of two faults the first is told
     rows = [_row(binder, node, "write (a, b) IN ((c, d))") for node in alternatives]
 
     def made(left: Sequence[Operand]) -> Scalar:
@@ -52,18 +53,19 @@ def row_in_list(binder: ExpressionBinder, items: Sequence[Any], alternatives: Se
         equal = [rows_compared("=", first, other) for other in others]
         return equal[0] if len(equal) == 1 else Call("or", tuple(equal), BOOL)
 
-    return binder.once(binder.operands(items), made)
+    return binder.once(operands, made)
 
 
 def row_between(binder: ExpressionBinder, items: Sequence[Any], low: Any, high: Any) -> Scalar:
     """`(a, b) BETWEEN (c, d) AND (e, f)`."""
     hint = "write (a, b) BETWEEN (c, d) AND (e, f)"
+    operands = binder.operands(items)
     ends = [(function, _row(binder, node, hint), node) for function, node in ((">=", low), ("<=", high))]
 
     def made(left: Sequence[Operand]) -> Scalar:
         return Call("and", tuple(compare_operands(binder, function, left, row, node) for function, row, node in ends), BOOL)
 
-    return binder.once(binder.operands(items), made)
+    return binder.once(operands, made)
 
 
 def row_equal(binder: ExpressionBinder, left: Sequence[Operand], node: Any, hint: str) -> Scalar:

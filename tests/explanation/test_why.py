@@ -186,7 +186,7 @@ def test_no_smaller_change_makes_it_win(order: str) -> None:
             {"expand_joins": 2},
             {"rule": "aggregate_push_join"},
             Kind.GUARD,
-            "expand_joins=2; with expand_joins=4 it comes further",
+            "with expand_joins=4 it comes further",
         ),
         (CHAIN, {"expand_joins": 2}, {"rule": "aggregate_split_join"}, Kind.GUARD, "with expand_joins=4 it fires here"),
         (UNEQUAL, {}, {"rule": "join_to_hash_join"}, Kind.GUARD, "it was tried 2 times and refused each time"),
