@@ -114,22 +114,6 @@ def _decorrelate(tree: Tree, given: Given) -> Rewritten | None:
     return decorrelate(tree, given.context.settings.decorrelate, given.context)
 
 
-def _decorrelate_parts(tree: Tree, given: Given) -> Rewritten | None:
-    """Where the search is to choose, a query with spools is also there with everything unnested: what a spool keeps depends on
-    all who read it."""
-    done = _each_part(_decorrelate)(tree, given)
-    if done is None or given.context.settings.decorrelate != "cost":
-        return done
-
-    def unnested(part: Tree, spool: Spool | None) -> Tree:
-        return tree_of(part.inputs[0]) if isinstance(part.op, Choice) else part
-
-    forms = done.tree.inputs if isinstance(done.tree.op, Choice) else (done.tree,)
-    spooled = [each for each in forms if isinstance(each, Tree) and isinstance(each.op, With)]
-    more = [joins for each in spooled if (joins := map_parts(each, unnested)) is not each]
-    return done._replace(tree=Tree(Choice(column_set(_needed(given.bound))), (*more, *forms))) if more else done
-
-
 def _normalized(tree: Tree, needed: Sequence[ColumnId], kept: Predicate, given: Given) -> Rewritten:
     enough = filtered(kept, tree)
     asked = _only(enough, needed, given.bound.columns)
@@ -254,7 +238,7 @@ STAGES: tuple[tuple[str, Rewrite], ...] = (
     ("ctes", _ctes),
     ("subqueries", _each_part(_subqueries)),
     ("filters", _each_part(_filters)),
-    ("decorrelate", _decorrelate_parts),
+    ("decorrelate", _each_part(_decorrelate)),
     ("prepass", _prepass),
     ("semi_joins", _each_part(_semi_joins)),
     ("common_parts", _common_parts),

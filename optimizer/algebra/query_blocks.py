@@ -1,4 +1,4 @@
-"""How many relations count towards the limits of a search: those of a query block count as one beside others.
+"""How many relations count towards the limits of a search: those of a query block count as one where it is joined as a whole.
 
 A query block is what is below a group, a window, a limit or a set operation of the query as it enters the search. The count of
 a set of relations depends on that alone. It does not depend on what joined them first, or on how joins were cut into regions.

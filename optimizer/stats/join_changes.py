@@ -25,7 +25,7 @@ def changes_of(leaves: Iterable[RelationStats]) -> list[Change]:
 
 def in_order(changes: Sequence[Change]) -> list[Change]:
     """Each after those that add a column which it reads; of several that may come next the one with the lowest column."""
-    waiting = sorted(changes, key=lambda change: (min(change.right.columns, default=-1), change.op.mark or -1))
+    waiting = sorted(changes, key=_place)
     missing = union(map(_added, waiting))
     done = []
     while waiting:
@@ -37,7 +37,7 @@ def in_order(changes: Sequence[Change]) -> list[Change]:
 
 def later_changes(op: IndependentJoin, side: RelationStats) -> list[Change]:
     """Left joins in the right input of a left join, or in one of a full join, that may as well follow it."""
-    if op.kind not in (JoinKind.LEFT, JoinKind.FULL):
+    if op.kind not in (JoinKind.LEFT, JoinKind.FULL) or side.hides:
         return []
     changes, own = changes_of(side.leaves), union(column_set(leaf.columns) for leaf in side.leaves)
     needed = predicate_columns(op.predicate)
@@ -51,11 +51,15 @@ def later_changes(op: IndependentJoin, side: RelationStats) -> list[Change]:
     return later
 
 
-def links_two(predicate: Predicate, parts: Sequence[RelationStats]) -> bool:
-    """Whether a full join's predicate reads two of the relations and is never TRUE when all of either is NULL."""
+def links_one(predicate: Predicate, parts: Sequence[RelationStats]) -> bool:
+    """Whether a full join's predicate reads one of the relations and is never TRUE when all of that is NULL."""
     columns = [column_set(part.columns) for part in parts]
     read = [own for own in columns if own & predicate_columns(predicate)]
-    return len(read) == 2 and all(rejects_nulls(predicate, own) for own in read)
+    return len(read) == 1 and rejects_nulls(predicate, read[0])
+
+
+def _place(change: Change) -> tuple[float, ...]:
+    return min(change.right.columns, default=-1), -1 if change.op.mark is None else change.op.mark, change.right.rows
 
 
 def _added(change: Change) -> ColumnSet:

@@ -9,14 +9,14 @@ an order of their own (`join_changes`), so their place in the tree does not matt
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from optimizer.algebra.columns import ColumnId, column_ids, column_set, union
+from optimizer.algebra.columns import ColumnId, ColumnSet, column_ids, column_set, union
 from optimizer.algebra.join_graph import JoinGraph
 from optimizer.algebra.kinds import JoinKind
 from optimizer.algebra.logical_joins import AnyJoin, Apply, IndependentJoin, Join
 from optimizer.algebra.predicates import equated, predicate_columns
 from optimizer.algebra.props import LogicalProps
 from optimizer.algebra.scalars import Predicate
-from optimizer.stats.join_changes import changes_of, in_order, later_changes, links_two
+from optimizer.stats.join_changes import changes_of, in_order, later_changes, links_one
 from optimizer.stats.matches import LEAST_SHARE, bounded, mark_figures, per_row_figures, semi_share, some_row_share
 from optimizer.stats.region import RegionRows
 from optimizer.stats.region_parts import RegionParts, by_lowest_column, inner_parts, region_stats
@@ -39,9 +39,7 @@ class JoinEstimator(ABC):
         self._regions: dict[tuple[tuple[RelationStats, ...], Predicate], RegionRows] = {}
         self._around: dict[RelationStats, RegionParts] = {}  # the last region that was new with a leaf in it
         self._full: dict[RelationStats, tuple[tuple[RelationStats, ...], tuple[IndependentJoin, ...]]] = {}  # full joins' parts
-        self._same: dict[
-            tuple[tuple[RelationStats, ...], Predicate], RelationStats
-        ] = {}  # those that stand on the right of joins
+        self._same: dict[tuple[tuple[RelationStats, ...], Predicate, ColumnSet], RelationStats] = {}  # one for all who join it
         self._changed: dict[tuple[IndependentJoin, tuple[RelationStats, ...], Predicate, RelationStats], RelationStats] = {}
 
     @abstractmethod
@@ -81,20 +79,29 @@ class JoinEstimator(ABC):
         later = [later_changes(op, side) for side in (left, right)]
         sides = [self._without(side, changes) for side, changes in zip((left, right), later, strict=True)]
         below = [self._full.get(side, ((side,), ())) for side in sides]
-        parts, ops = by_lowest_column([*below[0][0], *below[1][0]]), (*below[0][1], *below[1][1], op)
-        if not all(links_two(each.predicate, parts) for each in ops):
-            parts, ops = by_lowest_column(sides), (op,)
-        joined, waiting, to_come = parts[0], list(ops), list(parts[1:])
-        while to_come:
-            part, linking = next(
-                (part, each) for part in to_come for each in waiting
-                if len(to_come) == 1 or not predicate_columns(each.predicate) & ~column_set((*joined.columns, *part.columns))
-            )  # fmt: skip
-            to_come.remove(part)
-            waiting.remove(linking)
-            joined = self._one_full_join(linking, joined, part)
-        self._full[joined] = parts, ops
+        joined = None
+        if all(links_one(op.predicate, parts) for parts, _ in below):
+            parts, ops = by_lowest_column([*below[0][0], *below[1][0]]), (*below[0][1], *below[1][1], op)
+            joined = self._full_joins(parts, list(ops))
+            if joined is not None:
+                self._full[joined] = parts, ops
+        if joined is None:
+            joined = self._one_full_join(op, *by_lowest_column(sides))
         return self._after((joined,), (), in_order([*later[0], *later[1]]))[0]
+
+    def _full_joins(self, parts: tuple[RelationStats, ...], ops: list[IndependentJoin]) -> RelationStats | None:
+        """The joins of all parts, lowest first, of which each links two; None where one reads more than is known of them."""
+        joined, *to_come = parts
+        while to_come:
+            own = column_set(joined.columns)
+            pairs = ((part, op, predicate_columns(op.predicate) & ~own) for part in to_come for op in ops)
+            found = next(((part, op) for part, op, read in pairs if not read & ~column_set(part.columns)), None)
+            if found is None:
+                return None
+            to_come.remove(found[0])
+            ops.remove(found[1])
+            joined = self._one_full_join(found[1], joined, found[0])
+        return joined
 
     def _one_full_join(self, op: IndependentJoin, left: RelationStats, right: RelationStats) -> RelationStats:
         known = self._changed.get((op, (left,), (), right))
@@ -108,15 +115,16 @@ class JoinEstimator(ABC):
     def _without(self, side: RelationStats, later: list[Change]) -> RelationStats:
         """A relation, or an inner join of several, before some of the left joins in it."""
         if not later:
-            return self._same.setdefault((side.leaves, side.predicate), side)
+            return self._same.setdefault((side.leaves, side.predicate, column_set(side.columns)), side)
         stay = in_order([change for change in changes_of(side.leaves) if change not in later])
         leaves, predicate = inner_parts(self._after(side.leaves, side.predicate, stay), side.predicate)
         if len(leaves) == 1:
             return leaves[0]
-        known = self._same.get((leaves, predicate))
+        place = leaves, predicate, union(column_set(leaf.columns) for leaf in leaves)
+        known = self._same.get(place)
         if known is None:
             props = JoinGraph(predicate).derive_props([leaf.props for leaf in leaves if leaf.props is not None])
-            known = self.inner_region(leaves, predicate, props)
+            known = self._same[place] = self.inner_region(leaves, predicate, props)
             known.props = props
         return known
 

@@ -63,6 +63,8 @@ MIXED = {  # each way of searching meets the joins of a set in another order
         "and p_partkey = b.ps_partkey left join partsupp c on a.ps_partkey = c.ps_partkey", "p_size, b.ps_partkey, c.ps_suppkey"),
     "full after full": ("supplier a full join (supplier b join customer on b.s_nationkey = c_nationkey) on a.s_nationkey = "
         "c_nationkey full join orders on c_custkey = o_custkey", "a.s_acctbal, b.s_suppkey, c_nationkey, o_custkey"),
+    "full on one side": ("(region full join nation on r_regionkey = n_regionkey) full join (supplier full join customer "
+        "on s_nationkey = c_nationkey) on s_suppkey = c_custkey", "r_name, n_name, s_name, c_name"),
 }  # fmt: skip
 
 

@@ -167,6 +167,8 @@ def _check_options(options: dict[str, str], tables: Mapping[str, str]) -> None:
     """`tables`: the format of each."""
     for name in options:
         of = name.rpartition(".")[0].lower()
+        if of and "" in tables:
+            raise PipelineError(f"--option {name}: options of one table are for local files")
         if of and of not in tables:
             raise PipelineError(f"--option {name}: there is no table {of}\n{near(of, sorted(tables))}")
         formats = {tables[of]} if of else set(tables.values())

@@ -11,7 +11,8 @@ Kinds   inner, with either side as A; semi, anti
 NULLs   a NULL in k matches nothing: k = k, as it is written, is not TRUE there
 Rows    a key of T has at most one row for each value, and the row of A is one of T
 Guards  T' is a scan of the same table, perhaps below a projection, without limit; every column of it that is read comes to A
-        from that other scan; nothing is volatile, and q and p cannot raise: p was computed of all rows. Keys are trusted
+        from that other scan, which gets those it lacks where it is A itself in an inner join; nothing is volatile, and q and p
+        cannot raise: p was computed of all rows. Keys are trusted
 Source  PostgreSQL 18 calls it self-join elimination
 """
 
@@ -61,17 +62,17 @@ def _once(kind: JoinKind, predicate: Predicate, here: Node, there: Node, columns
         return None
     items = made.items if isinstance(made, Project) else passed_all(there, columns)
     read = predicate_columns((*predicate, *scan.predicate, *(item.value for item in items))) & scanned.columns
-    here = _with_columns(here, scan, read) if kind is JoinKind.INNER else here
-    new = _same_row(scan, read, here, pairs)
+    wider = _with_columns(here, scan, read) if kind is JoinKind.INNER else here
+    new = _same_row(scan, read, wider, pairs)
     if not new:
         return None
     asked = conjunction(renamed_scalar(s, new) for s in (*predicate, *scan.predicate))
     if kind is JoinKind.ANTI:
         asked = (compare("is_distinct_from", predicate_scalar(asked), TRUE),)
-    kept = filtered(asked, tree_of(here))
+    kept = filtered(asked, tree_of(wider))
     if kind is not JoinKind.INNER:
         return kept
-    own = (ProjectItem(item.id, renamed_scalar(item.value, new)) for item in items if not here.columns >> item.id & 1)
+    own = (ProjectItem(item.id, renamed_scalar(item.value, new)) for item in items)
     return Tree(Project((*passed_all(here, columns), *own)), (kept,))
 
 
