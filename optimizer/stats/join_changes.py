@@ -40,7 +40,7 @@ def later_changes(op: IndependentJoin, side: RelationStats) -> list[Change]:
     if op.kind not in (JoinKind.LEFT, JoinKind.FULL) or side.hides:
         return []
     changes, own = changes_of(side.leaves), union(column_set(leaf.columns) for leaf in side.leaves)
-    needed = predicate_columns(op.predicate)
+    needed = predicate_columns((*op.predicate, *side.predicate))
     later: list[Change] = []
     for change in reversed(in_order(changes)):  # one stays that another one needs which stays
         added = _added(change)

@@ -161,7 +161,7 @@ class JoinEstimator(ABC):
             stored = first.base_rows * alone.base_rows / part.base_rows if part.base_rows else first.base_rows
             known = RelationStats(first.rows * times, {**first.columns, **added}, stored, props.keys)
             known.distinct, known.props = first.distinct, props
-            known.before, known.changes = first.before, (*first.changes, Change(op, right))
+            known.unchanged, known.changes = first.before, (*first.changes, Change(op, right))
             self._changed[op, read, part.predicate, right] = known
         return known
 

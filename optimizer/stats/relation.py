@@ -68,12 +68,12 @@ class RelationStats:
     gives these rows, kept by estimators that look rows up. `props`: the relation's, where the default estimator made it.
     `equated`: what columns say where they are equated with others (`equality_class`), kept for all regions the relation is in.
     `equals`: of columns that are equal in every row the one that stands for them, in what `with_equals_as_one` gives.
-    `changes`: the joins that made this relation of another one, `before` (`join_changes`).
+    `changes`: the joins that made this relation of another one, `unchanged` (`join_changes`).
     """
 
     __slots__ = (
-        "_as_one", "base_rows", "before", "changes", "columns", "distinct", "equals", "equated", "hides", "joined", "keys",
-        "predicate", "props", "rows", "tree",
+        "_as_one", "base_rows", "changes", "columns", "distinct", "equals", "equated", "hides", "joined", "keys",
+        "predicate", "props", "rows", "tree", "unchanged",
     )  # fmt: skip
 
     def __init__(
@@ -90,8 +90,14 @@ class RelationStats:
         self.equals: Mapping[ColumnId, ColumnId] = {}
         self.tree: Tree | None = None
         self.props: LogicalProps | None = None
-        self.before, self.changes = self, tuple[Change, ...]()
+        self.changes: tuple[Change, ...] = ()
+        self.unchanged: RelationStats | None = None
         self._as_one: tuple[object, RelationStats] | None = None
+
+    @property
+    def before(self) -> RelationStats:
+        """The relation before its changes; one without any is that itself."""
+        return self.unchanged or self
 
     @property
     def leaves(self) -> tuple[RelationStats, ...]:
