@@ -65,7 +65,7 @@ def test_a_file_of_the_users_is_in_the_way(tmp_path: Path) -> None:
 
 
 def test_modules_of_the_current_folder_are_not_run(tmp_path: Path) -> None:
-    for name in ("optimizer", "types", "socket", "platform", "typing_extensions"):
+    for name in ("optimizer", "socket", "platform", "typing_extensions"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('run')\n")
     done = python("-m", "planscope", "bench", "space", "chain/3", "--quick", cwd=tmp_path)
     assert done.returncode == 0 and "chain/3" in done.stdout, done.stderr
