@@ -37,9 +37,8 @@ def each_once(state: MemoState) -> MemoState:
             same.setdefault(names[id].relations, []).append(id)
     state = state.copy()
     for home, *others in same.values():
-        if (
-            others and others[0] < 0
-        ):  # groups of the same relations differ in what links them: none of them is known to be the set
+        # groups of the same relations differ in what links them: none of several is known to be the set
+        if others and others[0] < 0:
             state.groups.update((id, replace(state.groups[id], merged_into=home)) for id in others)
     return state
 
