@@ -74,6 +74,12 @@ def test_outer_joins_have_one_estimate_in_any_order(case: str) -> None:
     planned_alike(open_data("tpch:0.01"), [f"select {columns} from {joins}"], WAYS)
 
 
+def test_a_left_join_stays_below_an_inner_one_that_reads_its_columns() -> None:
+    sql = """select c_name from customer left join ((orders left join lineitem on o_orderkey = l_orderkey) join part
+             on l_partkey = p_partkey) on c_custkey = o_custkey"""
+    planned_alike(open_data("tpch:0.01"), [sql], WAYS, prepass=False)  # which would make the lower left join an inner one
+
+
 RAISING = "join a on big.k + big.id = a.v"
 
 
